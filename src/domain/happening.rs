@@ -1,0 +1,91 @@
+//! Things that happen to sandboxes, as an engine reports them.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use super::SandboxRef;
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Happening {
+    /// When.
+    pub at: DateTime<Utc>,
+    /// To which sandbox.
+    pub sandbox: SandboxRef,
+    /// Its name then.
+    pub name: String,
+    /// What.
+    pub what: What,
+}
+
+/// The kinds of things that happen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum What {
+    /// It was made.
+    Created,
+    /// It was started.
+    Started,
+    /// A command was started in it.
+    Exec {
+        /// The command line.
+        command: String,
+    },
+    /// A command in it ended.
+    ExecEnded {
+        /// Its exit code.
+        exit_code: Option<i64>,
+    },
+    /// A process in it ran over the memory limit.
+    Oom,
+    /// It was frozen.
+    Paused,
+    /// It was thawed.
+    Resumed,
+    /// A signal was sent to it.
+    Killed {
+        /// The signal.
+        signal: Option<String>,
+    },
+    /// It ended.
+    Died {
+        /// Exit code of its first process.
+        exit_code: Option<i64>,
+    },
+    /// It was stopped on request.
+    Stopped,
+    /// It was restarted on request.
+    Restarted,
+    /// It is gone.
+    Removed,
+}
+
+impl What {
+    /// Returns the word used in JSON and on screen.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Started => "started",
+            Self::Exec { .. } => "exec",
+            Self::ExecEnded { .. } => "exec_ended",
+            Self::Oom => "oom",
+            Self::Paused => "paused",
+            Self::Resumed => "resumed",
+            Self::Killed { .. } => "killed",
+            Self::Died { .. } => "died",
+            Self::Stopped => "stopped",
+            Self::Restarted => "restarted",
+            Self::Removed => "removed",
+        }
+    }
+
+    /// Tells whether the list of sandboxes, or a phase in it, is different afterwards.
+    #[must_use]
+    pub fn changes_list(&self) -> bool {
+        !matches!(
+            self,
+            Self::Exec { .. } | Self::ExecEnded { .. } | Self::Oom | Self::Killed { .. }
+        )
+    }
+}

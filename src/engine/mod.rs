@@ -1,0 +1,196 @@
+//! The only door to sandboxes: one trait, and the contract that every engine keeps.
+//!
+//! # The contract
+//!
+//! The clauses are tests (`tests/it/contract.rs`), run against every engine.
+//!
+//! 1. `create` returns a sandbox that `list` shows at once, with the spec's name, image and limits.
+//! 2. `list` shows only sandboxes of ours; order is creation time, then id.
+//! 3. Changes of phase are idempotent: the second call is `Ok`.
+//! 4. An unknown id gives `NotFound`; a name in use gives `Conflict`; a bad image gives `ImageMissing` with a hint.
+//! 5. `exec` keeps stdout and stderr apart, each in order; bytes arrive unchanged.
+//! 6. Output is streamed: the first chunk arrives before the process ends.
+//! 7. Exactly one `End`, last, with the true code; an unknown command is code 126 or 127, not an error.
+//! 8. Standard input is delivered; closing it ends `cat`.
+//! 9. `cancel` ends every process of the exec and gives `Cancelled`.
+//! 10. `timeout` ends every process of the exec and gives `TimedOut` soon after the limit; output so far is kept.
+//! 11. Removing a sandbox during an exec gives `Lost`; nothing hangs.
+//! 12. Endless output with a consumer that stops reading does not grow memory.
+//! 13. `samples`: the first within seconds, then about one a second, within the limits; the stream ends after a stop.
+//! 14. Files: what is written is read again; names of any bytes survive.
+//! 15. Trees go in and come out the same, with empty folders and links.
+//! 16. Reading a directory or writing to a missing one is an error of the right kind.
+//! 17. Limits hold: memory over the limit gives `OutOfMemory`, a fork bomb stops at the pids limit.
+//! 18. The network is off unless asked for.
+//! 19. Sessions keep directory and exported variables, also after a timeout.
+//! 20. `remove` takes everything that `create` made; a failed `create` leaves nothing.
+//!
+//! Engines start no background task: what they return is driven by whoever polls it, so dropping it ends the work.
+
+pub mod demo;
+pub mod docker;
+mod error;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use chrono::{DateTime, Utc};
+use futures_util::stream::BoxStream;
+use tokio::io::AsyncWrite;
+use tokio::sync::mpsc;
+
+pub use error::{EngineError, Result};
+
+use crate::domain::{
+    Check, Details, EngineInfo, EngineKind, ExecEnd, ExecId, ExecSpec, FileEntry, Happening,
+    OutputChunk, Sample, Sandbox, SandboxId, SandboxPath, SandboxSpec, TreeItem, TtySize,
+};
+use crate::protocol::{Action, FileOp, SessionInfo};
+
+/// Bytes of one file on their way.
+pub type ByteStream = BoxStream<'static, Result<Bytes>>;
+
+/// A file tree on its way.
+pub type TreeStream = BoxStream<'static, Result<TreeItem>>;
+
+/// Where a process's standard input is written; shutting it down is its end.
+pub type ExecStdin = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// An engine chosen at run time.
+pub type SharedEngine = Arc<dyn Engine>;
+
+/// A word on how a slow step goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// What is going on.
+    pub text: String,
+    /// Bytes done.
+    pub done: u64,
+    /// Bytes in all, if known.
+    pub total: Option<u64>,
+}
+
+/// Takes notes; when nobody keeps up, notes are dropped, not waited for.
+#[derive(Debug, Clone)]
+pub struct Notes(Option<mpsc::Sender<Note>>);
+
+impl Notes {
+    /// Sends notes to a channel.
+    #[must_use]
+    pub fn to(sender: mpsc::Sender<Note>) -> Self {
+        Self(Some(sender))
+    }
+
+    /// Throws notes away.
+    #[must_use]
+    pub fn none() -> Self {
+        Self(None)
+    }
+
+    /// Passes a note on if there is room for it.
+    pub fn send(&self, text: impl Into<String>, done: u64, total: Option<u64>) {
+        if let Some(sender) = &self.0 {
+            // A full channel means that the reader is busy drawing older notes; losing this one is harmless.
+            let _ = sender.try_send(Note {
+                text: text.into(),
+                done,
+                total,
+            });
+        }
+    }
+}
+
+/// What a running exec yields.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ExecItem {
+    /// Output.
+    Chunk(OutputChunk),
+    /// The end; exactly one, always last.
+    End(ExecEnd),
+}
+
+/// A process that runs in a sandbox, driven by reading `items`.
+pub struct RunningExec {
+    /// Its output and its end.
+    pub items: BoxStream<'static, ExecItem>,
+    /// Its standard input, if piped or a terminal.
+    pub stdin: Option<ExecStdin>,
+    /// How the engine knows its terminal, for [`Engine::resize`].
+    pub terminal: Option<String>,
+}
+
+/// What every engine can do. See the module for the contract.
+#[async_trait]
+pub trait Engine: Send + Sync + 'static {
+    /// Tells which kind of engine this is.
+    fn kind(&self) -> EngineKind;
+
+    /// Asks whether it answers, and who it is.
+    async fn info(&self) -> Result<EngineInfo>;
+
+    /// Looks at everything that could make sandboxes weak or fail.
+    async fn diagnose(&self) -> Vec<Check>;
+
+    /// Lists the sandboxes.
+    async fn list(&self) -> Result<Vec<Sandbox>>;
+
+    /// Makes and starts a sandbox, or leaves nothing.
+    async fn create(&self, spec: &SandboxSpec, notes: &Notes) -> Result<Sandbox>;
+
+    /// Changes a phase.
+    async fn act(&self, id: &SandboxId, action: Action) -> Result<()>;
+
+    /// Tells everything about a sandbox.
+    async fn inspect(&self, id: &SandboxId) -> Result<Details>;
+
+    /// Starts a process.
+    async fn exec(&self, id: &SandboxId, spec: &ExecSpec) -> Result<RunningExec>;
+
+    /// Kills every process of an exec; its stream then ends with `Cancelled`.
+    async fn cancel(&self, id: &SandboxId, exec: &ExecId) -> Result<()>;
+
+    /// Tells a terminal its new size.
+    async fn resize(&self, terminal: &str, size: TtySize) -> Result<()>;
+
+    /// Streams live figures until the sandbox stops.
+    fn samples(&self, id: &SandboxId) -> BoxStream<'static, Result<Sample>>;
+
+    /// Streams what happens from now on; ends or fails when the engine goes away.
+    async fn happenings(&self) -> Result<BoxStream<'static, Result<Happening>>>;
+
+    /// Tells what happened since a moment, as far as the engine remembers.
+    async fn history(&self, since: DateTime<Utc>) -> Result<Vec<Happening>>;
+
+    /// Does small work on files; `List` and `Stat` return what they found.
+    async fn file(&self, id: &SandboxId, op: &FileOp) -> Result<Vec<FileEntry>>;
+
+    /// Reads a file, at most `limit` bytes of it.
+    async fn read(
+        &self,
+        id: &SandboxId,
+        path: &SandboxPath,
+        limit: Option<u64>,
+    ) -> Result<ByteStream>;
+
+    /// Replaces a file at once when `content` has ended well; until then, and on any error, the old file stays.
+    async fn write(
+        &self,
+        id: &SandboxId,
+        path: &SandboxPath,
+        mode: Option<u32>,
+        content: ByteStream,
+    ) -> Result<()>;
+
+    /// Reads a file or folder as a tree whose root is `path`.
+    async fn pack(&self, id: &SandboxId, path: &SandboxPath) -> Result<TreeStream>;
+
+    /// Writes a tree so that its root becomes `path`.
+    async fn unpack(&self, id: &SandboxId, path: &SandboxPath, tree: TreeStream) -> Result<()>;
+
+    /// Lists named sessions.
+    async fn sessions(&self, id: &SandboxId) -> Result<Vec<SessionInfo>>;
+
+    /// Forgets a named session.
+    async fn drop_session(&self, id: &SandboxId, name: &str) -> Result<()>;
+}

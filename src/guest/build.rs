@@ -1,0 +1,3 @@
+//! Builds the guest program.
+
+fn main() {}

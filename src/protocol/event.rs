@@ -1,0 +1,141 @@
+//! What the manager tells a front end.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use super::Failure;
+use crate::domain::{
+    Check, Details, EngineInfo, ExecEnd, FileEntry, Happening, HostName, OutputChunk, RequestId,
+    Sample, Sandbox, SandboxRef, StreamId,
+};
+
+/// Something the front end should know.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// The one answer to a request.
+    Replied {
+        /// Which.
+        request: RequestId,
+        /// How it went.
+        outcome: Result<Reply, Failure>,
+    },
+    /// How far a slow request is.
+    Progress {
+        /// Which.
+        request: RequestId,
+        /// What is going on.
+        note: String,
+        /// Bytes done.
+        done: u64,
+        /// Bytes in all, if known.
+        total: Option<u64>,
+    },
+    /// The whole list of one host; it replaces what was known.
+    Sandboxes {
+        /// Which host.
+        host: HostName,
+        /// Its sandboxes.
+        sandboxes: Vec<Sandbox>,
+    },
+    /// Live figures; some may be left out when the front end is slow.
+    Sampled {
+        /// Of which sandbox.
+        sandbox: SandboxRef,
+        /// The figures.
+        sample: Sample,
+    },
+    /// Something happened to a sandbox.
+    Happened(Happening),
+    /// Output of a stream, in order.
+    Output {
+        /// Which.
+        stream: StreamId,
+        /// The bytes.
+        chunk: OutputChunk,
+    },
+    /// The last word on a stream, exactly once.
+    Ended {
+        /// Which.
+        stream: StreamId,
+        /// How it ended, or why it failed.
+        outcome: Result<ExecEnd, Failure>,
+        /// How long it took.
+        took: Duration,
+    },
+    /// The connection to a host changed.
+    Link {
+        /// Which host.
+        host: HostName,
+        /// How it stands.
+        link: Link,
+    },
+}
+
+/// How the connection to a host stands.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Link {
+    /// It answers.
+    Up(EngineInfo),
+    /// It does not; another try follows.
+    Down {
+        /// Since when.
+        since: DateTime<Utc>,
+        /// When it is tried again.
+        retry_in: Duration,
+        /// Why.
+        why: Failure,
+    },
+}
+
+/// The good outcomes of requests.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// It is done.
+    Done,
+    /// The stream is open.
+    Opened,
+    /// The sandboxes of all hosts that answer.
+    Sandboxes(Vec<Sandbox>),
+    /// The new sandbox.
+    Created(Box<Sandbox>),
+    /// Everything about a sandbox.
+    Details(Box<Details>),
+    /// A directory.
+    Entries(Vec<FileEntry>),
+    /// One file.
+    Entry(FileEntry),
+    /// What was copied.
+    Copied(Copied),
+    /// The named sessions.
+    Sessions(Vec<SessionInfo>),
+    /// What happened.
+    Happenings(Vec<Happening>),
+    /// What `doctor` found.
+    Checks(Vec<Check>),
+}
+
+/// What a copy moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Copied {
+    /// Files, folders and links.
+    pub entries: u64,
+    /// Bytes of file content.
+    pub bytes: u64,
+    /// Devices, pipes and sockets that were left out.
+    pub skipped: u64,
+}
+
+/// A named session of a sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SessionInfo {
+    /// Its name.
+    pub name: String,
+    /// Its working directory.
+    pub work_dir: String,
+    /// How many variables it keeps.
+    pub variables: u64,
+    /// When it was last used.
+    pub used_at: DateTime<Utc>,
+}

@@ -2,4 +2,6 @@
 
 pub mod domain;
 pub mod engine;
+pub mod guest;
 pub mod protocol;
+pub mod text;

@@ -1,0 +1,206 @@
+//! Runs one command, adopts all of its processes, and ends them all at a timeout or on request.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use crate::finish::Finish;
+use crate::processes;
+use crate::session::Session;
+use crate::sys::{self, Reaped, SIGCHLD, SIGHUP, SIGTERM, Signals, Wait};
+use crate::wire;
+
+/// Time between the polite and the final signal.
+const GRACE: Duration = Duration::from_millis(400);
+
+/// What the engine asks for.
+#[derive(Default)]
+struct Options {
+    id: String,
+    timeout: Option<Duration>,
+    work_dir: Option<Vec<u8>>,
+    session: Option<String>,
+    given: Vec<String>,
+    argv: Vec<String>,
+}
+
+impl Options {
+    fn parse(words: &[String]) -> Self {
+        let mut options = Self::default();
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let mut value = || words.next().cloned().unwrap_or_default();
+            match word.as_str() {
+                "--id" => options.id = value(),
+                "--timeout-ms" => options.timeout = value().parse().ok().map(Duration::from_millis),
+                "--cwd" => options.work_dir = Some(wire::unescape(&value())),
+                "--session" => options.session = Some(value()),
+                "--given" => options.given = value().split(',').map(str::to_owned).collect(),
+                _ => break,
+            }
+        }
+        options.argv = words.cloned().collect();
+        options
+    }
+}
+
+/// How the command ended.
+enum Cause {
+    Exit,
+    Timeout,
+    Cancelled,
+}
+
+/// What the command used.
+#[derive(Default)]
+struct Usage {
+    peak_bytes: u64,
+    cpu_micros: u64,
+}
+
+impl Usage {
+    fn add(&mut self, child: &Reaped) {
+        self.peak_bytes = self.peak_bytes.max(child.peak_bytes);
+        self.cpu_micros += child.cpu_micros;
+    }
+}
+
+/// Runs the command line given by the engine and never returns.
+pub fn run(words: &[String]) -> ! {
+    let finish = Finish::from_environment();
+    let options = Options::parse(words);
+    sys::become_subreaper();
+    sys::hide_from_peers();
+    let signals = Signals::take_over(&[SIGCHLD, SIGTERM, SIGHUP]);
+    let deadline = options.timeout.map(|limit| Instant::now() + limit);
+    let ooms_before = oom_kills();
+    let main = match start(&options) {
+        Ok(pid) => pid,
+        Err((code, message)) => refuse(&finish, code, &message),
+    };
+    let mut usage = Usage::default();
+    let (cause, status) = watch(main, deadline, &signals, &mut usage);
+    if !matches!(cause, Cause::Exit) {
+        end_all(&signals, &mut usage);
+    }
+    report(&finish, &cause, status, &usage, oom_kills() > ooms_before)
+}
+
+/// Starts the command; an error is an exit code by shell convention and a sentence.
+fn start(options: &Options) -> Result<u32, (i32, String)> {
+    let (program, arguments) = options.argv.split_first().ok_or((126, "no command was given".to_owned()))?;
+    let mut command = match &options.session {
+        Some(name) => Session::load(name, &options.given).command(&options.argv),
+        None => {
+            let mut plain = Command::new(program);
+            plain.args(arguments);
+            plain
+        }
+    };
+    if let Some(dir) = &options.work_dir {
+        let dir = crate::files::path(dir);
+        std::env::set_current_dir(dir).map_err(|error| (126, format!("cannot start in {}: {error}", dir.display())))?;
+        command.current_dir(dir);
+    }
+    command.env(wire::EXEC_VARIABLE, &options.id);
+    command.spawn().map(|child| child.id()).map_err(|error| explain(program, &error))
+}
+
+fn explain(program: &str, error: &io::Error) -> (i32, String) {
+    match error.kind() {
+        io::ErrorKind::NotFound => (127, format!("{program}: command not found")),
+        io::ErrorKind::PermissionDenied => (126, format!("{program}: permission denied")),
+        io::ErrorKind::WouldBlock => (126, format!("{program}: the process limit of the sandbox is reached")),
+        _ => (126, format!("{program}: cannot be executed: {error}")),
+    }
+}
+
+fn refuse(finish: &Finish, code: i32, message: &str) -> ! {
+    eprintln!("sandtop: {message}");
+    finish.end(code, BTreeMap::from([("cause", "exit".to_owned()), ("code", code.to_string())]))
+}
+
+/// Waits for the command, its deadline or a request to end it; adopts and reaps orphans meanwhile.
+fn watch(main: u32, deadline: Option<Instant>, signals: &Signals, usage: &mut Usage) -> (Cause, i32) {
+    loop {
+        while let Wait::Ended(child) = sys::reap() {
+            usage.add(&child);
+            if child.pid == main {
+                return (Cause::Exit, child.status);
+            }
+        }
+        let left = deadline.map(|d| d.saturating_duration_since(Instant::now()));
+        match signals.wait(left) {
+            Some(SIGTERM | SIGHUP) => return (Cause::Cancelled, 0),
+            Some(_) => {}
+            None if left.is_some_and(|l| l.is_zero() || deadline.is_some_and(|d| d <= Instant::now())) => {
+                return (Cause::Timeout, 0);
+            }
+            None => {}
+        }
+    }
+}
+
+/// Ends every process below: asks, waits a moment, then freezes and kills until there is none.
+fn end_all(signals: &Signals, usage: &mut Usage) {
+    for pid in processes::descendants() {
+        sys::kill(pid, SIGTERM);
+    }
+    if reap_until(Instant::now() + GRACE, signals, usage) {
+        return;
+    }
+    let give_up = Instant::now() + Duration::from_secs(5);
+    while Instant::now() < give_up {
+        processes::freeze_and_kill(processes::descendants);
+        if reap_until(Instant::now() + Duration::from_millis(20), signals, usage) {
+            return;
+        }
+    }
+}
+
+/// Reaps until no child is left (true) or the time has passed (false).
+fn reap_until(end: Instant, signals: &Signals, usage: &mut Usage) -> bool {
+    loop {
+        match sys::reap() {
+            Wait::Ended(child) => usage.add(&child),
+            Wait::None => return true,
+            Wait::Running => {
+                let left = end.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    return false;
+                }
+                signals.wait(Some(left));
+            }
+        }
+    }
+}
+
+fn report(finish: &Finish, cause: &Cause, status: i32, usage: &Usage, oom: bool) -> ! {
+    let status = ExitStatus::from_raw(status);
+    let mut fields = BTreeMap::from([
+        ("peak", usage.peak_bytes.to_string()),
+        ("cpu_us", usage.cpu_micros.to_string()),
+        ("oom", u8::from(oom).to_string()),
+    ]);
+    let (word, code) = match cause {
+        Cause::Timeout => ("timeout", 124),
+        Cause::Cancelled => ("cancelled", 130),
+        Cause::Exit => ("exit", status.code().unwrap_or(128 + status.signal().unwrap_or(0))),
+    };
+    fields.insert("cause", word.to_owned());
+    fields.insert("code", code.to_string());
+    if let (Cause::Exit, Some(signal)) = (cause, status.signal()) {
+        fields.insert("signal", signal.to_string());
+    }
+    finish.end(code, fields)
+}
+
+/// Reads how many processes of this sandbox the kernel has killed for memory, from cgroup v2 or v1.
+fn oom_kills() -> u64 {
+    let places = ["/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"];
+    let text = places.iter().find_map(|place| std::fs::read_to_string(place).ok()).unwrap_or_default();
+    let counter = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
+    counter.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,183 @@
+//! Small work on files, inside the sandbox and with the rights of its user.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use crate::finish::Problem;
+use crate::wire::{self, Decoder, Entry, Record};
+
+/// Views bytes as a path.
+pub fn path(bytes: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(bytes))
+}
+
+/// Runs one of the file verbs.
+pub fn run(verb: &str, words: &[String]) -> Result<(), Problem> {
+    let args: Vec<Vec<u8>> = words.iter().map(|word| wire::unescape(word)).collect();
+    let (target, more) = args.split_first().ok_or_else(|| Problem::invalid("no path was given"))?;
+    let second = more.first().map(Vec::as_slice);
+    match verb {
+        "list" => list(target),
+        "stat" => stat(target),
+        "mkdir" => fs::create_dir_all(path(target)).map_err(|e| Problem::on(target, &e)),
+        "rename" => rename(target, second.unwrap_or_default()),
+        "delete" => delete(target, second == Some(b"recursive")),
+        "read" => read(target, second),
+        _ => write(target, second),
+    }
+}
+
+/// Describes a file as the engine wants it.
+pub fn describe(name: &[u8], path: &Path, meta: &Metadata) -> Entry {
+    let target = if meta.is_symlink() { fs::read_link(path).ok() } else { None };
+    Entry {
+        kind: kind_of(meta),
+        mode: meta.mode() & 0o7777,
+        uid: meta.uid(),
+        gid: meta.gid(),
+        size: meta.len(),
+        seconds: meta.mtime(),
+        nanos: u32::try_from(meta.mtime_nsec()).unwrap_or(0),
+        name: name.to_vec(),
+        target: target.map(|t| t.as_os_str().as_bytes().to_vec()).unwrap_or_default(),
+    }
+}
+
+fn kind_of(meta: &Metadata) -> u8 {
+    if meta.is_file() {
+        b'f'
+    } else if meta.is_dir() {
+        b'd'
+    } else if meta.is_symlink() {
+        b'l'
+    } else {
+        b's'
+    }
+}
+
+fn emit(out: &mut impl Write, bytes: &[u8]) -> Result<(), Problem> {
+    out.write_all(bytes).map_err(|error| Problem::io("sending", &error))
+}
+
+fn list(target: &[u8]) -> Result<(), Problem> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    for entry in fs::read_dir(path(target)).map_err(|e| Problem::on(target, &e))? {
+        let entry = entry.map_err(|e| Problem::on(target, &e))?;
+        // A file may vanish between the listing and the look at it; then it is not there.
+        if let Ok(meta) = entry.metadata() {
+            emit(&mut out, &wire::entry_bytes(&describe(entry.file_name().as_bytes(), &entry.path(), &meta)))?;
+        }
+    }
+    emit(&mut out, &wire::end_bytes())?;
+    out.flush().map_err(|error| Problem::io("sending", &error))
+}
+
+fn stat(target: &[u8]) -> Result<(), Problem> {
+    let meta = fs::symlink_metadata(path(target)).map_err(|e| Problem::on(target, &e))?;
+    let name = path(target).file_name().map(OsStrExt::as_bytes).unwrap_or_default();
+    let mut out = io::stdout().lock();
+    emit(&mut out, &wire::entry_bytes(&describe(name, path(target), &meta)))?;
+    emit(&mut out, &wire::end_bytes())
+}
+
+fn rename(from: &[u8], to: &[u8]) -> Result<(), Problem> {
+    fs::symlink_metadata(path(from)).map_err(|e| Problem::on(from, &e))?;
+    fs::rename(path(from), path(to)).map_err(|e| Problem::on(to, &e))
+}
+
+fn delete(target: &[u8], recursive: bool) -> Result<(), Problem> {
+    let meta = fs::symlink_metadata(path(target)).map_err(|e| Problem::on(target, &e))?;
+    let done = match (meta.is_dir(), recursive) {
+        (true, true) => fs::remove_dir_all(path(target)),
+        (true, false) => fs::remove_dir(path(target)),
+        (false, _) => fs::remove_file(path(target)),
+    };
+    done.map_err(|e| Problem::on(target, &e))
+}
+
+fn read(target: &[u8], limit: Option<&[u8]>) -> Result<(), Problem> {
+    let limit = limit.and_then(|text| std::str::from_utf8(text).ok()?.parse().ok()).unwrap_or(u64::MAX);
+    let file = open_file(target)?;
+    let mut out = io::stdout().lock();
+    copy(&mut file.take(limit), &mut out).map_err(|e| Problem::on(target, &e))
+}
+
+/// Opens a regular file; a pipe or device would hang or never end.
+pub fn open_file(target: &[u8]) -> Result<File, Problem> {
+    let meta = fs::metadata(path(target)).map_err(|e| Problem::on(target, &e))?;
+    if meta.is_dir() {
+        return Err(Problem::on(target, &io::ErrorKind::IsADirectory.into()));
+    }
+    if !meta.is_file() {
+        return Err(Problem::invalid(format!("{}: is not a regular file", String::from_utf8_lossy(target))));
+    }
+    File::open(path(target)).map_err(|e| Problem::on(target, &e))
+}
+
+/// Copies in pieces that fit the engine's pipes well.
+fn copy(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
+    let mut piece = vec![0; wire::DATA_PIECE];
+    loop {
+        let got = from.read(&mut piece)?;
+        if got == 0 {
+            return to.flush();
+        }
+        to.write_all(piece.get(..got).unwrap_or_default())?;
+    }
+}
+
+/// Replaces a file only when all of its new content has arrived; a cut-off stream leaves the old one.
+fn write(target: &[u8], mode: Option<&[u8]>) -> Result<(), Problem> {
+    let real = fs::canonicalize(path(target)).unwrap_or_else(|_| path(target).to_path_buf());
+    let old = fs::metadata(&real).ok();
+    if old.as_ref().is_some_and(Metadata::is_dir) {
+        return Err(Problem::on(target, &io::ErrorKind::IsADirectory.into()));
+    }
+    let asked = mode.and_then(|text| u32::from_str_radix(std::str::from_utf8(text).ok()?, 8).ok());
+    let mode = asked.or(old.map(|meta| meta.mode() & 0o7777)).unwrap_or(0o644);
+    let parent = real.parent().unwrap_or(Path::new("/"));
+    let fresh = parent.join(format!(".sandtop-{}.part", std::process::id()));
+    let mut file = create(&fresh, mode).map_err(|e| Problem::on(target, &e))?;
+    let done = receive(&mut file)
+        .and_then(|()| fs::set_permissions(&fresh, fs::Permissions::from_mode(mode)).map_err(|e| Problem::on(target, &e)))
+        .and_then(|()| fs::rename(&fresh, &real).map_err(|e| Problem::on(target, &e)));
+    if done.is_err() {
+        let _ = fs::remove_file(&fresh);
+    }
+    done
+}
+
+fn create(path: &Path, mode: u32) -> io::Result<File> {
+    fs::OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(path)
+}
+
+fn receive(file: &mut File) -> Result<(), Problem> {
+    let mut decoder = Decoder::default();
+    for_each_record(&mut decoder, |record| match record {
+        Record::Data(bytes) => file.write_all(&bytes).map_err(|e| Problem::io("writing", &e)),
+        _ => Ok(()),
+    })
+}
+
+/// Feeds every record of standard input to `take`; ends well only at an `End`.
+pub fn for_each_record(decoder: &mut Decoder, mut take: impl FnMut(Record) -> Result<(), Problem>) -> Result<(), Problem> {
+    let mut input = io::stdin().lock();
+    let mut piece = vec![0; wire::DATA_PIECE];
+    loop {
+        while let Some(record) = decoder.next_record().map_err(Problem::invalid)? {
+            if record == Record::End {
+                return Ok(());
+            }
+            take(record)?;
+        }
+        let got = input.read(&mut piece).map_err(|e| Problem::io("receiving", &e))?;
+        if got == 0 {
+            return Err(Problem::invalid("the content was cut off; nothing was changed"));
+        }
+        decoder.push(piece.get(..got).unwrap_or_default());
+    }
+}

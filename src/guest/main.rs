@@ -1,0 +1,50 @@
+//! The guest program: the first process of each sandbox, and the hands of sandtop inside it.
+//!
+//! `guest init` idles as the sandbox's main process. `guest exec …` runs one command and watches over all of its processes.
+//! The other verbs work on files and sessions. All of them finish with an end mark and a trailer (see `wire.rs`).
+
+mod exec;
+mod files;
+mod finish;
+mod processes;
+mod session;
+mod sys;
+mod tree;
+mod wire;
+
+use std::env;
+use std::process::exit;
+
+use finish::{Finish, Problem};
+
+fn main() {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let (verb, rest) = match words.split_first() {
+        Some((verb, rest)) => (verb.as_str(), rest),
+        None => ("", &[][..]),
+    };
+    match verb {
+        "init" => idle(),
+        "exec" => exec::run(rest),
+        "kill" => Finish::from_environment().done(processes::kill_exec(rest)),
+        "save" => exit(session::save(rest)),
+        "list" | "stat" | "mkdir" | "rename" | "delete" | "read" | "write" => Finish::from_environment().done(files::run(verb, rest)),
+        "pack" => Finish::from_environment().done(tree::pack(rest)),
+        "unpack" => Finish::from_environment().done(tree::unpack(rest)),
+        "sessions" => Finish::from_environment().done(session::list()),
+        "forget" => Finish::from_environment().done(session::forget(rest)),
+        "probe" => Finish::from_environment().done(processes::probe()),
+        other => Finish::from_environment().done(Err(Problem::invalid(format!("the guest does not know `{other}`")))),
+    }
+}
+
+/// Keeps the sandbox alive, reaps what is left to it, and ends at once when told to.
+fn idle() -> ! {
+    let signals = sys::Signals::take_over(&[sys::SIGTERM, sys::SIGINT, sys::SIGHUP, sys::SIGCHLD]);
+    loop {
+        while let sys::Wait::Ended(_) = sys::reap() {}
+        if matches!(signals.wait(None), Some(signal) if signal != sys::SIGCHLD) {
+            exit(0);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Finds processes in `/proc`: below this one, or marked as part of an exec; and tells what the kernel grants them.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use crate::finish::Problem;
+use crate::sys::{self, SIGCONT, SIGKILL, SIGSTOP, SIGTERM};
+use crate::wire;
+
+/// How long a guest gets to end its command before it is ended itself; longer than its own grace.
+const PATIENCE: Duration = Duration::from_millis(1500);
+/// How long it may take in all.
+const GIVE_UP: Duration = Duration::from_secs(6);
+
+/// Lists the pids of all processes that this one may see.
+fn all() -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Reads parent and state of a process; the name in between may hold anything, so they are found from behind it.
+fn parent_and_state(pid: u32) -> Option<(u32, char)> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, after) = stat.rsplit_once(')')?;
+    let mut fields = after.split_whitespace();
+    let state = fields.next()?.chars().next()?;
+    Some((fields.next()?.parse().ok()?, state))
+}
+
+/// Lists every living process below this one.
+pub fn descendants() -> Vec<u32> {
+    below(std::process::id())
+}
+
+fn below(root: u32) -> Vec<u32> {
+    let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
+    for pid in all() {
+        if let Some((parent, state)) = parent_and_state(pid)
+            && state != 'Z'
+        {
+            children.entry(parent).or_default().push(pid);
+        }
+    }
+    let mut found = Vec::new();
+    let mut next = vec![root];
+    while let Some(pid) = next.pop() {
+        let below = children.remove(&pid).unwrap_or_default();
+        found.extend(&below);
+        next.extend(below);
+    }
+    found
+}
+
+/// Freezes what `find` finds until nothing new appears, so that a fork bomb cannot outrun us, and then kills it.
+pub fn freeze_and_kill(find: impl Fn() -> Vec<u32>) {
+    let mut known = 0;
+    for _ in 0..20 {
+        let found = find();
+        for pid in &found {
+            sys::kill(*pid, SIGSTOP);
+        }
+        if found.len() == known {
+            break;
+        }
+        known = found.len();
+    }
+    for pid in find() {
+        sys::kill(pid, SIGKILL);
+    }
+}
+
+/// `guest kill ID`: ends an exec from outside: first through its guest, then by what carries its id.
+pub fn kill_exec(words: &[String]) -> Result<(), Problem> {
+    let id = words.first().filter(|id| !id.is_empty()).ok_or_else(|| Problem::invalid("no exec was named"))?;
+    let started = Instant::now();
+    let mut guests = guests_of(id);
+    for guest in &guests {
+        sys::kill(*guest, SIGCONT);
+        sys::kill(*guest, SIGTERM);
+    }
+    while started.elapsed() < PATIENCE && !guests.is_empty() {
+        std::thread::sleep(Duration::from_millis(5));
+        guests.retain(|guest| parent_and_state(*guest).is_some_and(|(_, state)| state != 'Z'));
+    }
+    for guest in guests {
+        let find = || below(guest);
+        freeze_and_kill(find);
+        sys::kill(guest, SIGKILL);
+    }
+    while started.elapsed() < GIVE_UP && !marked(id).is_empty() {
+        freeze_and_kill(|| marked(id));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+/// Finds the guests that run an exec, by their command line.
+fn guests_of(id: &str) -> Vec<u32> {
+    let wanted = format!("{}\0exec\0--id\0{id}\0", wire::GUEST_PATH);
+    let runs = |pid: &u32| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with(wanted.as_bytes()));
+    all().into_iter().filter(runs).collect()
+}
+
+/// Finds living processes that carry the id of an exec in their environment.
+fn marked(id: &str) -> Vec<u32> {
+    let wanted = format!("{}={id}", wire::EXEC_VARIABLE);
+    let carries = |pid: &u32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let alive = parent_and_state(*pid).is_some_and(|(_, state)| state != 'Z');
+        alive && environment.split(|b| *b == 0).any(|variable| variable == wanted.as_bytes())
+    };
+    all().into_iter().filter(carries).collect()
+}
+
+/// `guest probe`: prints what the kernel grants to processes here, one `key=value` a line.
+pub fn probe() -> Result<(), Problem> {
+    let status = fs::read_to_string("/proc/self/status").map_err(|e| Problem::io("reading /proc/self/status", &e))?;
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap_or_default().trim().to_owned()
+    };
+    let interfaces: Vec<String> = fs::read_dir("/sys/class/net")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    let lines = [
+        format!("caps={}", field("CapEff:")),
+        format!("bounding={}", field("CapBnd:")),
+        format!("no_new_privileges={}", field("NoNewPrivs:")),
+        format!("seccomp={}", field("Seccomp:")),
+        format!("uid={}", sys::uid()),
+        format!("root_options={}", root_options()),
+        format!("interfaces={}", interfaces.join(",")),
+    ];
+    let text = lines.join("\n");
+    std::io::stdout().write_all(text.as_bytes()).map_err(|e| Problem::io("writing", &e))
+}
+
+/// Reads the mount options of `/`.
+fn root_options() -> String {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let root = mounts.lines().filter(|line| line.split(' ').nth(1) == Some("/")).next_back();
+    root.and_then(|line| line.split(' ').nth(3)).unwrap_or_default().to_owned()
+}

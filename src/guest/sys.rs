@@ -1,0 +1,150 @@
+//! The few system calls that the standard library does not offer; the only unsafe code of the guest.
+
+use std::ffi::{c_int, c_long, c_ulong};
+use std::time::Duration;
+
+/// Polite end.
+pub const SIGTERM: i32 = 15;
+/// Terminal gone.
+pub const SIGHUP: i32 = 1;
+/// Interrupt.
+pub const SIGINT: i32 = 2;
+/// End at once.
+pub const SIGKILL: i32 = 9;
+/// Freeze.
+pub const SIGSTOP: i32 = 19;
+/// Thaw.
+pub const SIGCONT: i32 = 18;
+/// A child changed.
+pub const SIGCHLD: i32 = 17;
+
+const PR_SET_DUMPABLE: c_int = 4;
+const PR_SET_CHILD_SUBREAPER: c_int = 36;
+const WNOHANG: c_int = 1;
+const SIG_BLOCK: c_int = 0;
+
+#[repr(C, align(8))]
+struct SigSet([u8; 128]);
+
+#[repr(C)]
+struct TimeSpec {
+    seconds: i64,
+    nanos: c_long,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct Rusage {
+    user: [i64; 2],
+    system: [i64; 2],
+    max_rss: c_long,
+    rest: [c_long; 13],
+}
+
+unsafe extern "C" {
+    safe fn prctl(option: c_int, a: c_ulong, b: c_ulong, c: c_ulong, d: c_ulong) -> c_int;
+    #[link_name = "kill"]
+    safe fn sys_kill(pid: c_int, signal: c_int) -> c_int;
+    safe fn getuid() -> u32;
+    fn wait4(pid: c_int, status: *mut c_int, options: c_int, usage: *mut Rusage) -> c_int;
+    fn sigemptyset(set: *mut SigSet) -> c_int;
+    fn sigaddset(set: *mut SigSet, signal: c_int) -> c_int;
+    fn sigprocmask(how: c_int, set: *const SigSet, old: *mut SigSet) -> c_int;
+    fn sigtimedwait(set: *const SigSet, info: *mut u8, timeout: *const TimeSpec) -> c_int;
+}
+
+/// A child that has ended.
+pub struct Reaped {
+    /// Its pid.
+    pub pid: u32,
+    /// Its raw wait status.
+    pub status: i32,
+    /// Largest resident set of it and what it waited for, in bytes.
+    pub peak_bytes: u64,
+    /// Processor time of it and what it waited for, in microseconds.
+    pub cpu_micros: u64,
+}
+
+/// Becomes the parent of every orphan below, instead of the sandbox's init.
+pub fn become_subreaper() {
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+/// Hides memory and environment from processes of the same user.
+pub fn hide_from_peers() {
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+/// Sends a signal; a process that is gone is fine.
+pub fn kill(pid: u32, signal: i32) {
+    if let Ok(pid) = i32::try_from(pid) {
+        sys_kill(pid, signal);
+    }
+}
+
+/// Tells who we are.
+pub fn uid() -> u32 {
+    getuid()
+}
+
+/// What waiting for a child found.
+pub enum Wait {
+    /// One has ended.
+    Ended(Reaped),
+    /// Some live, none has ended.
+    Running,
+    /// There are no children.
+    None,
+}
+
+/// Collects one ended child without waiting.
+pub fn reap() -> Wait {
+    let (mut status, mut usage) = (0, Rusage::default());
+    // SAFETY: both pointers are to live, properly laid out values that wait4 fills in.
+    let pid = unsafe { wait4(-1, &raw mut status, WNOHANG, &raw mut usage) };
+    match u32::try_from(pid) {
+        Ok(0) => Wait::Running,
+        Ok(pid) => Wait::Ended(Reaped {
+            pid,
+            status,
+            peak_bytes: u64::try_from(usage.max_rss).unwrap_or(0) * 1024,
+            cpu_micros: micros(usage.user) + micros(usage.system),
+        }),
+        Err(_) => Wait::None,
+    }
+}
+
+fn micros([seconds, micros]: [i64; 2]) -> u64 {
+    u64::try_from(seconds * 1_000_000 + micros).unwrap_or(0)
+}
+
+/// A set of signals that are waited for instead of being delivered.
+pub struct Signals(SigSet);
+
+impl Signals {
+    /// Blocks the signals from now on; programs started by the standard library get a clean mask again.
+    pub fn take_over(signals: &[i32]) -> Self {
+        let mut set = SigSet([0; 128]);
+        // SAFETY: `set` is as large as the C library's sigset_t and lives through the calls.
+        unsafe {
+            sigemptyset(&raw mut set);
+            for signal in signals {
+                sigaddset(&raw mut set, *signal);
+            }
+            sigprocmask(SIG_BLOCK, &raw const set, std::ptr::null_mut());
+        }
+        Self(set)
+    }
+
+    /// Waits for one of them; `None` when the time has passed.
+    pub fn wait(&self, limit: Option<Duration>) -> Option<i32> {
+        let limit = limit.unwrap_or(Duration::from_secs(3600));
+        let spec = TimeSpec {
+            seconds: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
+            nanos: c_long::from(limit.subsec_nanos()),
+        };
+        // SAFETY: the set and the time live through the call; no signal details are asked for.
+        let signal = unsafe { sigtimedwait(&raw const self.0, std::ptr::null_mut(), &raw const spec) };
+        (signal > 0).then_some(signal)
+    }
+}

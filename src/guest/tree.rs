@@ -1,0 +1,156 @@
+//! Whole file trees out of and into the sandbox.
+
+use std::fs::{self, File, FileTimes};
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use crate::files::{describe, for_each_record, open_file, path};
+use crate::finish::Problem;
+use crate::wire::{self, Decoder, Entry, Record};
+
+/// Opening must not follow a link that appears in between.
+const O_NOFOLLOW: i32 = if cfg!(target_arch = "aarch64") { 0o100_000 } else { 0o400_000 };
+
+/// `guest pack PATH`: writes the tree at PATH, a link at its root followed.
+pub fn pack(words: &[String]) -> Result<(), Problem> {
+    let target = wire::unescape(words.first().map(String::as_str).unwrap_or_default());
+    let root = fs::canonicalize(path(&target)).map_err(|e| Problem::on(&target, &e))?;
+    let mut out = io::BufWriter::with_capacity(wire::DATA_PIECE, io::stdout().lock());
+    pack_one(&root, &[], &mut out)?;
+    out.write_all(&wire::end_bytes()).and_then(|()| out.flush()).map_err(|e| Problem::io("sending", &e))
+}
+
+/// Writes one file or folder; folders are walked without recursion, so that depth cannot exhaust the stack.
+fn pack_one(root: &Path, name: &[u8], out: &mut impl Write) -> Result<(), Problem> {
+    let mut waiting = vec![(root.to_path_buf(), name.to_vec())];
+    while let Some((place, name)) = waiting.pop() {
+        let shown = place.as_os_str().as_bytes();
+        let meta = fs::symlink_metadata(&place).map_err(|e| Problem::on(shown, &e))?;
+        let entry = describe(&name, &place, &meta);
+        match entry.kind {
+            b'f' => pack_file(&place, entry, out)?,
+            _ => send(out, &wire::entry_bytes(&entry))?,
+        }
+        if meta.is_dir() {
+            for child in fs::read_dir(&place).map_err(|e| Problem::on(shown, &e))? {
+                let child = child.map_err(|e| Problem::on(shown, &e))?;
+                waiting.push((child.path(), join(&name, child.file_name().as_bytes())));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn join(above: &[u8], name: &[u8]) -> Vec<u8> {
+    if above.is_empty() { name.to_vec() } else { [above, b"/", name].concat() }
+}
+
+fn send(out: &mut impl Write, bytes: &[u8]) -> Result<(), Problem> {
+    out.write_all(bytes).map_err(|error| Problem::io("sending", &error))
+}
+
+fn pack_file(place: &Path, entry: Entry, out: &mut impl Write) -> Result<(), Problem> {
+    let shown = place.as_os_str().as_bytes();
+    let mut file = open_file(shown)?;
+    send(out, &wire::entry_bytes(&entry))?;
+    let mut piece = vec![0; wire::DATA_PIECE];
+    loop {
+        let got = file.read(&mut piece).map_err(|e| Problem::on(shown, &e))?;
+        if got == 0 {
+            return Ok(());
+        }
+        send(out, &wire::data_head(got))?;
+        send(out, piece.get(..got).unwrap_or_default())?;
+    }
+}
+
+/// `guest unpack PATH`: makes the tree that arrives on standard input, with its root at PATH.
+pub fn unpack(words: &[String]) -> Result<(), Problem> {
+    let root = wire::unescape(words.first().map(String::as_str).unwrap_or_default());
+    let mut target = Target { root: path(&root).to_path_buf(), file: None, folders: Vec::new() };
+    let done = for_each_record(&mut Decoder::default(), |record| target.take(record));
+    done.and_then(|()| target.close())
+}
+
+/// The tree being made: the file that is open now, and folders whose final mode waits until they are filled.
+struct Target {
+    root: PathBuf,
+    file: Option<(File, PathBuf, Entry)>,
+    folders: Vec<(PathBuf, u32)>,
+}
+
+impl Target {
+    fn take(&mut self, record: Record) -> Result<(), Problem> {
+        match record {
+            Record::Entry(entry) => self.make(entry),
+            Record::Data(bytes) => self.fill(&bytes),
+            Record::End => Ok(()),
+        }
+    }
+
+    fn make(&mut self, entry: Entry) -> Result<(), Problem> {
+        self.finish_file()?;
+        let place = if entry.name.is_empty() { self.root.clone() } else { self.root.join(path(&entry.name)) };
+        let shown = place.as_os_str().as_bytes().to_vec();
+        match entry.kind {
+            b'd' => self.make_folder(place, entry.mode),
+            b'l' => replace_link(&place, &entry.target),
+            b'f' => open_new(&place).map(|file| self.file = Some((file, place, entry))),
+            _ => Ok(()),
+        }
+        .map_err(|e| Problem::on(&shown, &e))
+    }
+
+    fn make_folder(&mut self, place: PathBuf, mode: u32) -> io::Result<()> {
+        match fs::create_dir(&place) {
+            Ok(()) => self.folders.push((place, mode)),
+            Err(_) if fs::metadata(&place).is_ok_and(|m| m.is_dir()) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, bytes: &[u8]) -> Result<(), Problem> {
+        let Some((file, place, _)) = &mut self.file else {
+            return Err(Problem::invalid("content without a file arrived"));
+        };
+        file.write_all(bytes).map_err(|e| Problem::on(place.as_os_str().as_bytes(), &e))
+    }
+
+    fn finish_file(&mut self) -> Result<(), Problem> {
+        let Some((file, place, entry)) = self.file.take() else { return Ok(()) };
+        let changed = u64::try_from(entry.seconds).map(|s| UNIX_EPOCH + Duration::new(s, entry.nanos));
+        let finish = || {
+            file.set_permissions(fs::Permissions::from_mode(entry.mode & 0o777))?;
+            changed.map_or(Ok(()), |time| file.set_times(FileTimes::new().set_modified(time)))
+        };
+        finish().map_err(|e: io::Error| Problem::on(place.as_os_str().as_bytes(), &e))
+    }
+
+    fn close(&mut self) -> Result<(), Problem> {
+        self.finish_file()?;
+        for (place, mode) in self.folders.iter().rev() {
+            let permissions = fs::Permissions::from_mode(mode & 0o777);
+            fs::set_permissions(place, permissions).map_err(|e| Problem::on(place.as_os_str().as_bytes(), &e))?;
+        }
+        Ok(())
+    }
+}
+
+fn replace_link(place: &Path, target: &[u8]) -> io::Result<()> {
+    if fs::symlink_metadata(place).is_ok_and(|meta| !meta.is_dir()) {
+        fs::remove_file(place)?;
+    }
+    symlink(path(target), place)
+}
+
+/// Opens a new file; a link or file in its place is replaced, never written through.
+fn open_new(place: &Path) -> io::Result<File> {
+    if fs::symlink_metadata(place).is_ok_and(|meta| !meta.is_dir()) {
+        fs::remove_file(place)?;
+    }
+    fs::OpenOptions::new().write(true).create(true).truncate(true).custom_flags(O_NOFOLLOW).open(place)
+}

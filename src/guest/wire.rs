@@ -1,0 +1,383 @@
+//! The bytes that the guest program and the engine exchange; compiled into both, so that they cannot disagree.
+
+use std::collections::BTreeMap;
+
+/// Where the engine mounts the guest program.
+pub const GUEST_DIR: &str = "/.sandtop";
+/// The guest program's path in a sandbox.
+pub const GUEST_PATH: &str = "/.sandtop/guest";
+/// Folder in memory where named sessions are kept.
+pub const SESSION_DIR: &str = "/run/sandtop/sessions";
+/// Variable that hands the guest its end mark, out of sight of other processes.
+pub const MARK_VARIABLE: &str = "SANDTOP_END_MARK";
+/// Variable that every process of an exec carries, so that it is found even when it has left the tree.
+pub const EXEC_VARIABLE: &str = "SANDTOP_EXEC";
+/// Most bytes of a record's data.
+pub const DATA_PIECE: usize = 256 * 1024;
+
+/// Longest name or link text that is believed.
+const LONGEST_NAME: usize = 64 * 1024;
+/// Bytes of an entry before its name.
+const ENTRY_HEAD: usize = 1 + 1 + 4 + 4 + 4 + 8 + 8 + 4 + 4 + 4;
+
+const TAG_ENTRY: u8 = b'E';
+const TAG_DATA: u8 = b'D';
+const TAG_END: u8 = b'Z';
+
+/// One file in a listing or tree.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Entry {
+    /// `f`ile, `d`irectory, `l`ink or `s`pecial.
+    pub kind: u8,
+    /// Permission bits.
+    pub mode: u32,
+    /// Owner.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+    /// Bytes of content.
+    pub size: u64,
+    /// Seconds since 1970 of the last change.
+    pub seconds: i64,
+    /// And nanoseconds.
+    pub nanos: u32,
+    /// Name, or path relative to the root of the tree.
+    pub name: Vec<u8>,
+    /// Text of a link.
+    pub target: Vec<u8>,
+}
+
+/// One step of a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Record {
+    /// A file, folder or link.
+    Entry(Entry),
+    /// Some bytes of the file named last.
+    Data(Vec<u8>),
+    /// Nothing follows; without it a stream was cut off.
+    End,
+}
+
+/// Writes an entry.
+#[must_use]
+pub fn entry_bytes(entry: &Entry) -> Vec<u8> {
+    let mut out = Vec::with_capacity(ENTRY_HEAD + entry.name.len() + entry.target.len());
+    out.extend([TAG_ENTRY, entry.kind]);
+    for word in [entry.mode, entry.uid, entry.gid] {
+        out.extend(word.to_le_bytes());
+    }
+    out.extend(entry.size.to_le_bytes());
+    out.extend(entry.seconds.to_le_bytes());
+    for word in [entry.nanos, length(&entry.name), length(&entry.target)] {
+        out.extend(word.to_le_bytes());
+    }
+    out.extend(&entry.name);
+    out.extend(&entry.target);
+    out
+}
+
+/// Writes the head of a piece of data; the bytes follow it.
+#[must_use]
+pub fn data_head(len: usize) -> [u8; 5] {
+    let [a, b, c, d] = u32::try_from(len).unwrap_or(u32::MAX).to_le_bytes();
+    [TAG_DATA, a, b, c, d]
+}
+
+/// Writes the end.
+#[must_use]
+pub fn end_bytes() -> [u8; 1] {
+    [TAG_END]
+}
+
+fn length(bytes: &[u8]) -> u32 {
+    u32::try_from(bytes.len()).unwrap_or(u32::MAX)
+}
+
+/// Reads records out of bytes that come in pieces of any size.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    buffer: Vec<u8>,
+    at: usize,
+    data_left: usize,
+}
+
+impl Decoder {
+    /// Adds bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
+        if self.at == self.buffer.len() {
+            self.buffer.clear();
+            self.at = 0;
+        } else if self.at > DATA_PIECE {
+            self.buffer.drain(..self.at);
+            self.at = 0;
+        }
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// Takes the next record, or `None` if more bytes are needed.
+    pub fn next_record(&mut self) -> Result<Option<Record>, String> {
+        if self.data_left > 0 {
+            return Ok(self.take_data());
+        }
+        match self.rest().first() {
+            None => Ok(None),
+            Some(&TAG_END) => {
+                self.at += 1;
+                Ok(Some(Record::End))
+            }
+            Some(&TAG_DATA) => Ok(self.start_data()),
+            Some(&TAG_ENTRY) => self.take_entry(),
+            Some(other) => Err(format!("unknown record {other:#04x} in a file stream")),
+        }
+    }
+
+    fn rest(&self) -> &[u8] {
+        self.buffer.get(self.at..).unwrap_or_default()
+    }
+
+    fn start_data(&mut self) -> Option<Record> {
+        let mut head = Fields(self.rest());
+        head.byte()?;
+        self.data_left = head.u32()? as usize;
+        self.at += 5;
+        if self.data_left == 0 {
+            Some(Record::Data(Vec::new()))
+        } else {
+            self.take_data()
+        }
+    }
+
+    fn take_data(&mut self) -> Option<Record> {
+        let have = self.rest().len().min(self.data_left);
+        let piece = self.rest().get(..have)?.to_vec();
+        if piece.is_empty() {
+            return None;
+        }
+        self.at += have;
+        self.data_left -= have;
+        Some(Record::Data(piece))
+    }
+
+    fn take_entry(&mut self) -> Result<Option<Record>, String> {
+        let mut fields = Fields(self.rest());
+        let Some((mut entry, name_len, target_len)) = fields.entry_head() else {
+            return Ok(None);
+        };
+        if name_len > LONGEST_NAME || target_len > LONGEST_NAME {
+            return Err("a file name in a file stream is too long".to_owned());
+        }
+        let (Some(name), Some(target)) = (fields.bytes(name_len), fields.bytes(target_len)) else {
+            return Ok(None);
+        };
+        entry.name = name;
+        entry.target = target;
+        self.at += ENTRY_HEAD + name_len + target_len;
+        Ok(Some(Record::Entry(entry)))
+    }
+}
+
+/// Takes little-endian fields off the front.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (head, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*head)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn bytes(&mut self, len: usize) -> Option<Vec<u8>> {
+        let (head, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(head.to_vec())
+    }
+
+    fn entry_head(&mut self) -> Option<(Entry, usize, usize)> {
+        self.byte()?;
+        let entry = Entry {
+            kind: self.byte()?,
+            mode: self.u32()?,
+            uid: self.u32()?,
+            gid: self.u32()?,
+            size: self.array().map(u64::from_le_bytes)?,
+            seconds: self.array().map(i64::from_le_bytes)?,
+            nanos: self.u32()?,
+            name: Vec::new(),
+            target: Vec::new(),
+        };
+        Some((entry, self.u32()? as usize, self.u32()? as usize))
+    }
+}
+
+/// Makes the bytes that end a stream; `secret` is known to the engine and the guest only.
+#[must_use]
+pub fn mark(secret: &str) -> Vec<u8> {
+    format!("\0\0sandtop-end:{secret}\0").into_bytes()
+}
+
+/// Writes the last words of the guest: what follows the mark on standard error.
+#[must_use]
+pub fn trailer_bytes(fields: &BTreeMap<&str, String>) -> Vec<u8> {
+    let words: Vec<String> = fields
+        .iter()
+        .map(|(key, value)| format!("{key}={}", escape(value.as_bytes())))
+        .collect();
+    format!("{}\n", words.join(" ")).into_bytes()
+}
+
+/// Reads the last words of the guest.
+#[must_use]
+pub fn trailer_fields(line: &[u8]) -> BTreeMap<String, String> {
+    let text = String::from_utf8_lossy(line);
+    let pairs = text
+        .split_whitespace()
+        .filter_map(|word| word.split_once('='));
+    pairs
+        .map(|(key, value)| {
+            (
+                key.to_owned(),
+                String::from_utf8_lossy(&unescape(value)).into_owned(),
+            )
+        })
+        .collect()
+}
+
+/// Writes any bytes as an argument that survives JSON and command lines.
+#[must_use]
+pub fn escape(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    for byte in bytes {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' | b',' | b':' => {
+                out.push(char::from(*byte))
+            }
+            other => out.push_str(&format!("%{other:02x}")),
+        }
+    }
+    out
+}
+
+/// Reads what [`escape`] wrote.
+#[must_use]
+pub fn unescape(text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = (*first == b'%').then(|| after.get(..2)).flatten();
+        let byte = code
+            .and_then(|c| std::str::from_utf8(c).ok())
+            .and_then(|c| u8::from_str_radix(c, 16).ok());
+        match byte {
+            Some(byte) => {
+                out.push(byte);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            None => {
+                out.push(*first);
+                rest = after;
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Vec<u8> {
+        let entry = Entry {
+            kind: b'f',
+            mode: 0o644,
+            size: 3,
+            name: b"a\xff b".to_vec(),
+            ..Entry::default()
+        };
+        let link = Entry {
+            kind: b'l',
+            name: b"l".to_vec(),
+            target: b"../x".to_vec(),
+            ..Entry::default()
+        };
+        let mut bytes = entry_bytes(&entry);
+        bytes.extend(data_head(3));
+        bytes.extend(b"xyz");
+        bytes.extend(entry_bytes(&link));
+        bytes.extend(end_bytes());
+        bytes
+    }
+
+    fn decode(pieces: &[&[u8]]) -> (Vec<Entry>, Vec<u8>, usize) {
+        let (mut decoder, mut entries, mut data, mut ends) =
+            (Decoder::default(), Vec::new(), Vec::new(), 0);
+        for piece in pieces {
+            decoder.push(piece);
+            while let Some(record) = decoder.next_record().expect("valid records") {
+                match record {
+                    Record::Entry(entry) => entries.push(entry),
+                    Record::Data(bytes) => data.extend(bytes),
+                    Record::End => ends += 1,
+                }
+            }
+        }
+        (entries, data, ends)
+    }
+
+    #[test]
+    fn splitting_anywhere_gives_the_same_records() {
+        let bytes = sample();
+        let whole = decode(&[&bytes]);
+        assert_eq!(
+            (whole.0.len(), whole.1.as_slice(), whole.2),
+            (2, &b"xyz"[..], 1)
+        );
+        for at in 0..bytes.len() {
+            let (left, right) = bytes.split_at(at);
+            assert_eq!(decode(&[left, right]), whole, "split at {at}");
+        }
+    }
+
+    #[test]
+    fn rubbish_is_refused() {
+        let mut decoder = Decoder::default();
+        decoder.push(b"?");
+        assert!(decoder.next_record().is_err());
+        let huge = Entry {
+            kind: b'f',
+            name: vec![b'x'; LONGEST_NAME + 1],
+            ..Entry::default()
+        };
+        let mut decoder = Decoder::default();
+        decoder.push(&entry_bytes(&huge));
+        assert!(decoder.next_record().is_err());
+    }
+
+    #[test]
+    fn any_bytes_survive_as_an_argument() {
+        let all: Vec<u8> = (0..=255).collect();
+        assert_eq!(unescape(&escape(&all)), all);
+        assert_eq!(unescape("100%"), b"100%");
+        assert_eq!(escape(b"/a b"), "/a%20b");
+    }
+
+    #[test]
+    fn trailers_survive() {
+        let fields = BTreeMap::from([
+            ("cause", "exit".to_owned()),
+            ("message", "a b=c\n".to_owned()),
+        ]);
+        let read = trailer_fields(&trailer_bytes(&fields));
+        assert_eq!(read.get("message").map(String::as_str), Some("a b=c\n"));
+        assert_eq!(read.get("cause").map(String::as_str), Some("exit"));
+    }
+}

@@ -215,6 +215,8 @@ fn is_dangerous(source: &Path) -> bool {
 /// Everything a new sandbox is made from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SandboxSpec {
+    /// Unique to this request, so that what it made can be told from anything else.
+    pub token: String,
     /// Its unique name.
     pub name: SandboxName,
     /// The image it starts from.

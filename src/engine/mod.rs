@@ -138,6 +138,9 @@ pub trait Engine: Send + Sync + 'static {
     /// Makes and starts a sandbox, or leaves nothing.
     async fn create(&self, spec: &SandboxSpec, notes: &Notes) -> Result<Sandbox>;
 
+    /// Removes what an interrupted `create` of exactly this specification left.
+    async fn discard(&self, spec: &SandboxSpec) -> Result<()>;
+
     /// Changes a phase.
     async fn act(&self, id: &SandboxId, action: Action) -> Result<()>;
 
@@ -154,7 +157,7 @@ pub trait Engine: Send + Sync + 'static {
     async fn resize(&self, terminal: &str, size: TtySize) -> Result<()>;
 
     /// Streams live figures until the sandbox stops.
-    fn samples(&self, id: &SandboxId) -> BoxStream<'static, Result<Sample>>;
+    async fn samples(&self, sandbox: &Sandbox) -> Result<BoxStream<'static, Result<Sample>>>;
 
     /// Streams what happens from now on; ends or fails when the engine goes away.
     async fn happenings(&self) -> Result<BoxStream<'static, Result<Happening>>>;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::finish::Finish;
 use crate::processes;
 use crate::session::Session;
-use crate::sys::{self, Reaped, SIGCHLD, SIGHUP, SIGTERM, Signals, Wait};
+use crate::sys::{self, Reaped, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, Signals, Wait};
 use crate::wire;
 
 /// Time between the polite and the final signal.
@@ -73,7 +73,8 @@ pub fn run(words: &[String]) -> ! {
     let options = Options::parse(words);
     sys::become_subreaper();
     sys::hide_from_peers();
-    let signals = Signals::take_over(&[SIGCHLD, SIGTERM, SIGHUP]);
+    // The last three are keys of a terminal: they are for the command, and must not end its watcher.
+    let signals = Signals::take_over(&[SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP]);
     let deadline = options.timeout.map(|limit| Instant::now() + limit);
     let ooms_before = oom_kills();
     let main = match start(&options) {

@@ -9,6 +9,10 @@ pub const SIGTERM: i32 = 15;
 pub const SIGHUP: i32 = 1;
 /// Interrupt.
 pub const SIGINT: i32 = 2;
+/// Quit key.
+pub const SIGQUIT: i32 = 3;
+/// Suspend key.
+pub const SIGTSTP: i32 = 20;
 /// End at once.
 pub const SIGKILL: i32 = 9;
 /// Freeze.

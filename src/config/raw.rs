@@ -1,0 +1,233 @@
+//! Settings as they are written: every key optional, no unknown key allowed, nothing judged yet.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::{self, Deserializer, Visitor};
+use serde::{Deserialize, Serialize, forward_to_deserialize_any};
+
+use super::error::{KeyPath, Step};
+
+/// A whole file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawConfig {
+    pub(super) engine: Option<String>,
+    pub(super) docker: RawDocker,
+    pub(super) sandbox: RawSandbox,
+    pub(super) manager: RawManager,
+    pub(super) code: RawCode,
+    pub(super) deps: RawDeps,
+    pub(super) output: RawOutput,
+    pub(super) log: RawLog,
+    pub(super) profiles: BTreeMap<String, RawSandbox>,
+}
+
+/// `[docker]`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawDocker {
+    pub(super) host: Option<String>,
+}
+
+/// `[sandbox]` and each `[profiles.NAME]`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawSandbox {
+    pub(super) image: Option<String>,
+    pub(super) work_dir: Option<String>,
+    pub(super) memory_limit: Option<String>,
+    pub(super) cpu_limit: Option<f64>,
+    pub(super) pids_limit: Option<u64>,
+    pub(super) timeout: Option<u64>,
+    pub(super) network_enabled: Option<bool>,
+    pub(super) user: Option<String>,
+    pub(super) tmp_size: Option<String>,
+    pub(super) mounts: Option<Vec<String>>,
+    pub(super) env: Option<BTreeMap<String, String>>,
+}
+
+/// `[manager]`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawManager {
+    pub(super) max_sandboxes: Option<u64>,
+    pub(super) idle_timeout: Option<u64>,
+    pub(super) cleanup_interval: Option<u64>,
+}
+
+/// `[code]`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawCode {
+    pub(super) timeout: Option<u64>,
+}
+
+/// `[deps]`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawDeps {
+    pub(super) ttl_hours: Option<u64>,
+    pub(super) cache_dir: Option<String>,
+}
+
+/// `[output]`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawOutput {
+    pub(super) json_limit: Option<String>,
+}
+
+/// `[log]`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawLog {
+    pub(super) level: Option<String>,
+}
+
+impl RawConfig {
+    /// Puts these settings over others, which only show where nothing is set here.
+    pub(super) fn over(self, base: Self) -> Self {
+        let mut profiles = base.profiles;
+        profiles.extend(self.profiles);
+        Self {
+            engine: self.engine.or(base.engine),
+            docker: RawDocker {
+                host: self.docker.host.or(base.docker.host),
+            },
+            sandbox: self.sandbox.over(base.sandbox),
+            manager: self.manager.over(base.manager),
+            code: RawCode {
+                timeout: self.code.timeout.or(base.code.timeout),
+            },
+            deps: self.deps.over(base.deps),
+            output: RawOutput {
+                json_limit: self.output.json_limit.or(base.output.json_limit),
+            },
+            log: RawLog {
+                level: self.log.level.or(base.log.level),
+            },
+            profiles,
+        }
+    }
+}
+
+impl RawSandbox {
+    /// Puts these settings over others; variables of both are kept.
+    pub(super) fn over(self, base: Self) -> Self {
+        let mut env = base.env.unwrap_or_default();
+        env.extend(self.env.unwrap_or_default());
+        Self {
+            image: self.image.or(base.image),
+            work_dir: self.work_dir.or(base.work_dir),
+            memory_limit: self.memory_limit.or(base.memory_limit),
+            cpu_limit: self.cpu_limit.or(base.cpu_limit),
+            pids_limit: self.pids_limit.or(base.pids_limit),
+            timeout: self.timeout.or(base.timeout),
+            network_enabled: self.network_enabled.or(base.network_enabled),
+            user: self.user.or(base.user),
+            tmp_size: self.tmp_size.or(base.tmp_size),
+            mounts: self.mounts.or(base.mounts),
+            env: Some(env),
+        }
+    }
+}
+
+impl RawManager {
+    fn over(self, base: Self) -> Self {
+        Self {
+            max_sandboxes: self.max_sandboxes.or(base.max_sandboxes),
+            idle_timeout: self.idle_timeout.or(base.idle_timeout),
+            cleanup_interval: self.cleanup_interval.or(base.cleanup_interval),
+        }
+    }
+}
+
+impl RawDeps {
+    fn over(self, base: Self) -> Self {
+        Self {
+            ttl_hours: self.ttl_hours.or(base.ttl_hours),
+            cache_dir: self.cache_dir.or(base.cache_dir),
+        }
+    }
+}
+
+/// The tables whose keys are fixed.
+pub(super) const SECTIONS: [&str; 7] = [
+    "docker", "sandbox", "manager", "code", "deps", "output", "log",
+];
+
+/// Returns the keys that a table may hold; none where any key may stand.
+pub(super) fn keys_in(table: &KeyPath) -> &'static [&'static str] {
+    match table.steps() {
+        [] => keys_of::<RawConfig>(),
+        [Step::Key(section)] => keys_in_section(section),
+        [Step::Key(section), Step::Key(_)] if section == "profiles" => keys_of::<RawSandbox>(),
+        _ => &[],
+    }
+}
+
+/// Returns the keys of one of the [`SECTIONS`].
+pub(super) fn keys_in_section(section: &str) -> &'static [&'static str] {
+    match section {
+        "docker" => keys_of::<RawDocker>(),
+        "sandbox" => keys_of::<RawSandbox>(),
+        "manager" => keys_of::<RawManager>(),
+        "code" => keys_of::<RawCode>(),
+        "deps" => keys_of::<RawDeps>(),
+        "output" => keys_of::<RawOutput>(),
+        "log" => keys_of::<RawLog>(),
+        _ => &[],
+    }
+}
+
+/// Asks serde for the keys of a struct, so that they are written once.
+fn keys_of<T: for<'de> Deserialize<'de>>() -> &'static [&'static str] {
+    match T::deserialize(Probe) {
+        Err(Keys(keys)) => keys,
+        Ok(_) => &[],
+    }
+}
+
+/// A deserialiser that only looks at what it is asked for.
+struct Probe;
+
+/// What it was asked for, carried out as an error.
+#[derive(Debug)]
+struct Keys(&'static [&'static str]);
+
+impl fmt::Display for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join(", "))
+    }
+}
+
+impl std::error::Error for Keys {}
+
+impl de::Error for Keys {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self(&[])
+    }
+}
+
+impl<'de> Deserializer<'de> for Probe {
+    type Error = Keys;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Keys> {
+        Err(Keys(&[]))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        keys: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, Keys> {
+        Err(Keys(keys))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit
+        unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}

@@ -1,0 +1,105 @@
+//! Writes the settings that hold as TOML, with secrets masked.
+
+use std::time::Duration;
+
+use super::raw::{
+    RawCode, RawConfig, RawDeps, RawDocker, RawLog, RawManager, RawOutput, RawSandbox,
+};
+use super::{Config, DepsSettings, ManagerSettings, Profile};
+use crate::domain::{Access, Mount, Network};
+
+const MASK: &str = "********";
+
+/// Parts of names whose values are nobody's business.
+const SECRET_WORDS: [&str; 6] = ["key", "token", "secret", "password", "passwd", "credential"];
+
+impl Config {
+    /// Writes the settings that hold, in the words of the file; values of variables with secret names are masked.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        let raw = RawConfig {
+            engine: Some(self.engine.map_or("", |kind| kind.word()).to_owned()),
+            docker: RawDocker {
+                host: Some(self.docker_host.clone().unwrap_or_default()),
+            },
+            sandbox: raw_profile(&self.sandbox),
+            manager: raw_manager(&self.manager),
+            code: RawCode {
+                timeout: Some(self.code_timeout.as_secs()),
+            },
+            deps: raw_deps(&self.deps),
+            output: RawOutput {
+                json_limit: Some(size(self.json_limit)),
+            },
+            log: RawLog {
+                level: Some(self.log_level.clone()),
+            },
+            profiles: self
+                .profiles
+                .iter()
+                .map(|(name, profile)| (name.clone(), raw_profile(profile)))
+                .collect(),
+        };
+        // Only maps with odd keys fail, and there are none.
+        toml::to_string(&raw).unwrap_or_else(|error| format!("# {error}\n"))
+    }
+}
+
+fn raw_manager(manager: &ManagerSettings) -> RawManager {
+    RawManager {
+        max_sandboxes: Some(manager.max_sandboxes as u64),
+        idle_timeout: Some(manager.idle_timeout.as_ref().map_or(0, Duration::as_secs)),
+        cleanup_interval: Some(manager.cleanup_interval.as_secs()),
+    }
+}
+
+fn raw_deps(deps: &DepsSettings) -> RawDeps {
+    RawDeps {
+        ttl_hours: Some(deps.ttl.as_secs() / 3600),
+        cache_dir: Some(deps.cache_dir.to_string_lossy().into_owned()),
+    }
+}
+
+fn raw_profile(profile: &Profile) -> RawSandbox {
+    let limits = &profile.limits;
+    RawSandbox {
+        image: Some(profile.image.clone()),
+        work_dir: Some(profile.work_dir.to_string()),
+        memory_limit: limits.memory_bytes.map(size),
+        cpu_limit: limits.cpus,
+        pids_limit: Some(limits.pids.unwrap_or(0)),
+        timeout: Some(limits.timeout_s.unwrap_or(0)),
+        network_enabled: Some(profile.network != Network::None),
+        user: Some(profile.user.clone()),
+        tmp_size: Some(size(profile.tmp_bytes)),
+        mounts: Some(profile.mounts.iter().map(mount).collect()),
+        env: Some(profile.env.iter().map(masked).collect()),
+    }
+}
+
+fn mount(mount: &Mount) -> String {
+    let access = match mount.access {
+        Access::ReadOnly => ":ro",
+        Access::ReadWrite => "",
+    };
+    format!("{}:{}{access}", mount.source.display(), mount.target)
+}
+
+fn masked((name, value): &(String, String)) -> (String, String) {
+    let lower = name.to_ascii_lowercase();
+    let is_secret = SECRET_WORDS.iter().any(|word| lower.contains(word));
+    let value = if is_secret { MASK } else { value };
+    (name.clone(), value.to_owned())
+}
+
+/// Writes a size exactly, in the largest unit that allows it.
+fn size(bytes: u64) -> String {
+    let units = [(1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")];
+    let fitting = units
+        .into_iter()
+        .find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit));
+    match fitting {
+        Some((unit, letter)) => format!("{}{letter}", bytes / unit),
+        None => bytes.to_string(),
+    }
+}

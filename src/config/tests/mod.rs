@@ -1,0 +1,78 @@
+//! Settings from end to end: files, variables and flags in, values or messages out.
+
+mod example;
+mod files;
+mod profiles;
+mod sources;
+mod values;
+
+use super::*;
+use crate::protocol::FailureKind;
+
+const MIB: u64 = 1024 * 1024;
+
+/// Resolves a file's text and variables without touching any disk.
+fn resolve(text: &str, variables: &[(&str, &str)]) -> Result<Config, Failure> {
+    let layers = Layers {
+        file: Some(("config.toml".into(), Document::parse("config.toml", text)?)),
+        environment: EnvironmentLayer::read(&Environment::new(variables.iter().copied(), 7))?,
+        engine: None,
+        home: Some("/home/me".into()),
+        cache_dir: "/home/me/.cache/sandtop".into(),
+    };
+    layers.resolve()
+}
+
+fn message(text: &str, variables: &[(&str, &str)]) -> String {
+    let failure = resolve(text, variables).expect_err(text);
+    assert_eq!(failure.kind, FailureKind::Invalid);
+    failure.message
+}
+
+fn options(config: Option<PathBuf>, variables: &[(&str, &str)]) -> LoadOptions {
+    LoadOptions {
+        config,
+        engine: None,
+        environment: Environment::new(variables.iter().copied(), 7),
+    }
+}
+
+fn default_profile() -> Profile {
+    Profile {
+        image: "python:3.12-slim".into(),
+        work_dir: SandboxPath::parse(b"/workspace").expect("a path"),
+        limits: Limits {
+            memory_bytes: Some(512 * MIB),
+            cpus: Some(1.0),
+            pids: Some(256),
+            timeout_s: Some(300),
+        },
+        network: Network::None,
+        env: Vec::new(),
+        mounts: Vec::new(),
+        user: "65534:65534".into(),
+        tmp_bytes: 64 * MIB,
+    }
+}
+
+fn defaults() -> Config {
+    Config {
+        engine: None,
+        docker_host: None,
+        sandbox: default_profile(),
+        profiles: BTreeMap::new(),
+        manager: ManagerSettings {
+            max_sandboxes: 100,
+            idle_timeout: Some(Duration::from_hours(1)),
+            cleanup_interval: Duration::from_mins(5),
+        },
+        code_timeout: Duration::from_secs(30),
+        deps: DepsSettings {
+            ttl: Duration::from_hours(24),
+            cache_dir: "/home/me/.cache/sandtop".into(),
+        },
+        json_limit: 8 * MIB,
+        log_level: "info".into(),
+        source: Some("config.toml".into()),
+    }
+}

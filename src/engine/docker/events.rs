@@ -1,0 +1,186 @@
+//! What happens to containers of ours, from the engine's event stream.
+
+use std::collections::HashMap;
+
+use bollard::models::EventMessage;
+use bollard::query_parameters::{EventsOptions, EventsOptionsBuilder};
+use chrono::{DateTime, Utc};
+use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
+
+use super::{Client, convert};
+use crate::domain::{Happening, HostName, SandboxId, SandboxRef, What};
+use crate::engine::{EngineError, Result};
+use crate::guest::wire;
+use crate::protocol::FailureKind;
+
+/// Verbs of the guest that only look; they are sandtop's own housekeeping, not something that happened.
+const HOUSEKEEPING: [&str; 8] = [
+    "probe", "list", "stat", "sessions", "kill", "init", "save", "forget",
+];
+
+/// Streams what happens from now on.
+pub(super) fn stream(
+    client: &Client,
+    host: &HostName,
+    scope: &str,
+) -> BoxStream<'static, Result<Happening>> {
+    let docker = client.docker.clone();
+    let (host, options) = (host.clone(), options(scope, None));
+    let messages =
+        futures_util::stream::once(async move { docker.events(Some(options)).boxed() }).flatten();
+    let happenings = messages.filter_map(move |message| {
+        let item = match message {
+            Ok(message) => happening(&host, &message).map(Ok),
+            Err(error) => Some(Err(convert::error("watching", error))),
+        };
+        std::future::ready(item)
+    });
+    // The daemon ends the stream without a word when it goes away.
+    let gone = || {
+        EngineError::new(
+            FailureKind::Unreachable,
+            "watching: the engine closed the event stream",
+        )
+    };
+    happenings
+        .chain(futures_util::stream::once(async move { Err(gone()) }))
+        .boxed()
+}
+
+/// Tells what happened since a moment, as far as the engine remembers.
+pub(super) async fn history(
+    client: &Client,
+    host: &HostName,
+    scope: &str,
+    since: DateTime<Utc>,
+) -> Result<Vec<Happening>> {
+    let messages: Vec<EventMessage> = client
+        .docker
+        .events(Some(options(scope, Some(since))))
+        .try_collect()
+        .await
+        .map_err(|e| convert::error("reading events", e))?;
+    Ok(messages
+        .iter()
+        .filter_map(|message| happening(host, message))
+        .collect())
+}
+
+fn options(scope: &str, since: Option<DateTime<Utc>>) -> EventsOptions {
+    let label = format!("{}={scope}", convert::SCOPE);
+    let filters = HashMap::from([("type", vec!["container"]), ("label", vec![label.as_str()])]);
+    let builder = EventsOptionsBuilder::new().filters(&filters);
+    match since {
+        Some(since) => builder
+            .since(&since.timestamp().to_string())
+            .until(&Utc::now().timestamp().saturating_add(1).to_string())
+            .build(),
+        None => builder.build(),
+    }
+}
+
+fn happening(host: &HostName, message: &EventMessage) -> Option<Happening> {
+    let actor = message.actor.as_ref()?;
+    let attributes = actor.attributes.clone().unwrap_or_default();
+    let at = message
+        .time_nano
+        .map(DateTime::from_timestamp_nanos)
+        .or_else(|| DateTime::from_timestamp(message.time?, 0))?;
+    Some(Happening {
+        at,
+        sandbox: SandboxRef::new(host.clone(), SandboxId::new(actor.id.clone()?)),
+        name: attributes.get("name").cloned().unwrap_or_default(),
+        what: what(message.action.as_deref()?, &attributes)?,
+    })
+}
+
+fn what(action: &str, attributes: &HashMap<String, String>) -> Option<What> {
+    let code = || {
+        attributes
+            .get("exitCode")
+            .and_then(|code| code.parse().ok())
+    };
+    let (verb, detail) = action.split_once(": ").unwrap_or((action, ""));
+    Some(match verb {
+        "create" => What::Created,
+        "start" => What::Started,
+        "exec_create" => What::Exec {
+            command: command(detail)?,
+        },
+        "exec_die" => What::ExecEnded { exit_code: code() },
+        "oom" => What::Oom,
+        "pause" => What::Paused,
+        "unpause" => What::Resumed,
+        "kill" => What::Killed {
+            signal: attributes.get("signal").cloned(),
+        },
+        "die" => What::Died { exit_code: code() },
+        "stop" => What::Stopped,
+        "restart" => What::Restarted,
+        "destroy" => What::Removed,
+        _ => return None,
+    })
+}
+
+/// Takes the guest's own words off a command line; its housekeeping is nothing that happened.
+fn command(line: &str) -> Option<String> {
+    let Some(words) = line.strip_prefix(wire::GUEST_PATH).map(str::trim_start) else {
+        return Some(line.to_owned());
+    };
+    let verb = words.split(' ').next().unwrap_or_default();
+    if HOUSEKEEPING.contains(&verb) {
+        return None;
+    }
+    let command = words
+        .strip_prefix("exec ")
+        .and_then(|rest| rest.split_once(" -- "))
+        .map(|(_, command)| command);
+    Some(command.map_or_else(|| format!("(files) {words}"), str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn actions_become_happenings() {
+        let attributes = HashMap::from([
+            ("exitCode".to_owned(), "3".to_owned()),
+            ("signal".to_owned(), "9".to_owned()),
+        ]);
+        let table = [
+            ("create", Some(What::Created)),
+            ("die", Some(What::Died { exit_code: Some(3) })),
+            (
+                "kill",
+                Some(What::Killed {
+                    signal: Some("9".into()),
+                }),
+            ),
+            (
+                "exec_create: ls -la",
+                Some(What::Exec {
+                    command: "ls -la".into(),
+                }),
+            ),
+            (
+                "exec_create: /.sandtop/guest exec --id x --cwd /a -- echo -- hi",
+                Some(What::Exec {
+                    command: "echo -- hi".into(),
+                }),
+            ),
+            ("exec_create: /.sandtop/guest probe", None),
+            (
+                "exec_create: /.sandtop/guest write /a",
+                Some(What::Exec {
+                    command: "(files) write /a".into(),
+                }),
+            ),
+            ("exec_start: ls", None),
+            ("attach", None),
+        ];
+        for (action, expected) in table {
+            assert_eq!(what(action, &attributes), expected, "{action}");
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Files of a container, through the guest: streamed both ways, any size, any name, also on a read-only root.
+
+use bytes::Bytes;
+use chrono::DateTime;
+use futures_util::stream::{self, StreamExt};
+use tokio::io::AsyncWriteExt;
+
+use super::Client;
+use super::guest::{self, GuestCall, GuestItem, GuestRun, GuestStdin};
+use crate::domain::{FileEntry, FileKind, SandboxId, SandboxPath, TreeItem};
+use crate::engine::{ByteStream, EngineError, Result, TreeStream};
+use crate::guest::wire::{self, Decoder, Entry, Record};
+use crate::protocol::{FailureKind, FileOp};
+
+fn arg(path: &SandboxPath) -> String {
+    wire::escape(path.as_bytes())
+}
+
+/// Does small work on files.
+pub(super) async fn operate(
+    client: &Client,
+    id: &SandboxId,
+    op: &FileOp,
+) -> Result<Vec<FileEntry>> {
+    let words = match op {
+        FileOp::List(path) => vec!["list".to_owned(), arg(path)],
+        FileOp::Stat(path) => vec!["stat".to_owned(), arg(path)],
+        FileOp::MakeDir(path) => vec!["mkdir".to_owned(), arg(path)],
+        FileOp::Rename { from, to } => vec!["rename".to_owned(), arg(from), arg(to)],
+        FileOp::Delete { path, recursive } => {
+            vec![
+                "delete".to_owned(),
+                arg(path),
+                if *recursive { "recursive" } else { "one" }.to_owned(),
+            ]
+        }
+    };
+    entries(&guest::output(client, id, words).await?)
+}
+
+fn entries(bytes: &[u8]) -> Result<Vec<FileEntry>> {
+    let mut decoder = Decoder::default();
+    decoder.push(bytes);
+    let mut found = Vec::new();
+    while let Some(record) = decoder.next_record().map_err(EngineError::internal)? {
+        if let Record::Entry(entry) = record {
+            found.push(from_wire(entry));
+        }
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(found)
+}
+
+fn from_wire(entry: Entry) -> FileEntry {
+    FileEntry {
+        kind: match entry.kind {
+            b'f' => FileKind::File,
+            b'd' => FileKind::Directory,
+            b'l' => FileKind::Symlink {
+                target: entry.target,
+            },
+            _ => FileKind::Special,
+        },
+        name: entry.name,
+        size: entry.size,
+        mode: entry.mode,
+        uid: entry.uid,
+        gid: entry.gid,
+        modified_at: DateTime::from_timestamp(entry.seconds, entry.nanos).unwrap_or_default(),
+    }
+}
+
+fn to_wire(entry: FileEntry) -> Entry {
+    let (kind, target) = match entry.kind {
+        FileKind::File => (b'f', Vec::new()),
+        FileKind::Directory => (b'd', Vec::new()),
+        FileKind::Symlink { target } => (b'l', target),
+        FileKind::Special => (b's', Vec::new()),
+    };
+    Entry {
+        kind,
+        mode: entry.mode,
+        uid: entry.uid,
+        gid: entry.gid,
+        size: entry.size,
+        seconds: entry.modified_at.timestamp(),
+        nanos: entry.modified_at.timestamp_subsec_nanos(),
+        name: entry.name,
+        target,
+    }
+}
+
+/// Reads a file; a failure before its first byte is an error of this call.
+pub(super) async fn read(
+    client: &Client,
+    id: &SandboxId,
+    path: &SandboxPath,
+    limit: Option<u64>,
+) -> Result<ByteStream> {
+    let mut words = vec!["read".to_owned(), arg(path)];
+    words.extend(limit.map(|bytes| bytes.to_string()));
+    printed(client, id, words).await
+}
+
+/// Streams what a verb prints.
+async fn printed(client: &Client, id: &SandboxId, words: Vec<String>) -> Result<ByteStream> {
+    let (mut run, stdin) = guest::start(
+        client,
+        id,
+        GuestCall {
+            words,
+            ..GuestCall::default()
+        },
+    )
+    .await?;
+    let first = step(&mut run).await.transpose()?;
+    // The write half keeps the connection open for the engine, so it lives as long as the stream.
+    let rest = stream::unfold(Some((run, stdin)), |state| async move {
+        let (mut run, stdin) = state?;
+        match step(&mut run).await {
+            Some(Ok(bytes)) => Some((Ok(bytes), Some((run, stdin)))),
+            Some(Err(error)) => Some((Err(error), None)),
+            None => None,
+        }
+    });
+    match first {
+        Some(bytes) => Ok(stream::iter([Ok(bytes)]).chain(rest).boxed()),
+        None => Ok(stream::empty().boxed()),
+    }
+}
+
+async fn step(run: &mut GuestRun) -> Option<Result<Bytes>> {
+    match run.next().await {
+        GuestItem::Chunk(chunk) => Some(Ok(chunk.bytes)),
+        GuestItem::Trailer(trailer) => trailer.check().err().map(Err),
+        GuestItem::Cut => Some(Err(guest::cut_off(&[]))),
+    }
+}
+
+/// Replaces a file.
+pub(super) async fn write(
+    client: &Client,
+    id: &SandboxId,
+    path: &SandboxPath,
+    mode: Option<u32>,
+    content: ByteStream,
+) -> Result<()> {
+    let mut words = vec!["write".to_owned(), arg(path)];
+    words.extend(mode.map(|bits| format!("{bits:o}")));
+    let items = content.map(|bytes| bytes.map(TreeItem::Data)).boxed();
+    send(client, id, words, items).await
+}
+
+/// Reads a tree.
+pub(super) async fn pack(
+    client: &Client,
+    id: &SandboxId,
+    path: &SandboxPath,
+) -> Result<TreeStream> {
+    let bytes = printed(client, id, vec!["pack".to_owned(), arg(path)]).await?;
+    let records = stream::unfold(
+        (bytes, Decoder::default()),
+        |(mut bytes, mut decoder)| async move {
+            loop {
+                match decoder.next_record() {
+                    Ok(Some(Record::Entry(entry))) => {
+                        return Some((Ok(TreeItem::Entry(from_wire(entry))), (bytes, decoder)));
+                    }
+                    Ok(Some(Record::Data(data))) => {
+                        return Some((Ok(TreeItem::Data(data.into())), (bytes, decoder)));
+                    }
+                    Ok(Some(Record::End) | None) => {}
+                    Err(text) => {
+                        return Some((
+                            Err(EngineError::internal(text)),
+                            (stream::empty().boxed(), decoder),
+                        ));
+                    }
+                }
+                match bytes.next().await? {
+                    Ok(more) => decoder.push(&more),
+                    Err(error) => {
+                        return Some((Err(error), (stream::empty().boxed(), Decoder::default())));
+                    }
+                }
+            }
+        },
+    );
+    Ok(records.boxed())
+}
+
+/// Writes a tree.
+pub(super) async fn unpack(
+    client: &Client,
+    id: &SandboxId,
+    path: &SandboxPath,
+    tree: TreeStream,
+) -> Result<()> {
+    send(client, id, vec!["unpack".to_owned(), arg(path)], tree).await
+}
+
+/// Feeds records to a verb while listening to it, so that its complaint is heard before everything is sent.
+async fn send(
+    client: &Client,
+    id: &SandboxId,
+    words: Vec<String>,
+    items: TreeStream,
+) -> Result<()> {
+    let (mut run, stdin) = guest::start(
+        client,
+        id,
+        GuestCall {
+            words,
+            stdin: true,
+            ..GuestCall::default()
+        },
+    )
+    .await?;
+    let feeding = feed(stdin, items);
+    tokio::pin!(feeding);
+    let mut fed = false;
+    loop {
+        tokio::select! {
+            item = run.next() => match item {
+                GuestItem::Chunk(_) => {}
+                GuestItem::Trailer(trailer) => return trailer.check(),
+                GuestItem::Cut => return Err(guest::cut_off(&[])),
+            },
+            // An error of the source drops the connection without an end record: the guest then keeps the old file.
+            sent = &mut feeding, if !fed => {
+                sent?;
+                fed = true;
+            }
+        }
+    }
+}
+
+async fn feed(mut stdin: GuestStdin, mut items: TreeStream) -> Result<GuestStdin> {
+    while let Some(item) = items.next().await {
+        let sent = match item? {
+            TreeItem::Entry(entry) => stdin.write_all(&wire::entry_bytes(&to_wire(entry))).await,
+            TreeItem::Data(bytes) => send_data(&mut stdin, &bytes).await,
+        };
+        if sent.is_err() {
+            return Ok(stdin); // The guest has hung up; its last words say why.
+        }
+    }
+    let _ = stdin.write_all(&wire::end_bytes()).await;
+    let _ = stdin.flush().await;
+    Ok(stdin)
+}
+
+async fn send_data(stdin: &mut GuestStdin, bytes: &[u8]) -> std::io::Result<()> {
+    for piece in bytes.chunks(wire::DATA_PIECE) {
+        stdin.write_all(&wire::data_head(piece.len())).await?;
+        stdin.write_all(piece).await?;
+    }
+    Ok(())
+}
+
+/// Checks the name of a session before it becomes a file name.
+pub(super) fn check_session(name: &str) -> Result<()> {
+    let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if !name.is_empty() && name.len() <= 64 && name.chars().all(fine) {
+        return Ok(());
+    }
+    let shown = name.escape_default();
+    Err(EngineError::new(
+        FailureKind::Invalid,
+        format!("`{shown}` is not a session name; use 1 to 64 letters, digits, `-`, `_` or `.`"),
+    ))
+}

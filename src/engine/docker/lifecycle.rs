@@ -1,0 +1,354 @@
+//! Making, changing, listing and removing containers; a create that fails leaves nothing.
+
+use std::collections::HashMap;
+
+use bollard::body_full;
+use bollard::errors::Error;
+use bollard::query_parameters::{
+    CreateContainerOptionsBuilder, DownloadFromContainerOptionsBuilder,
+    KillContainerOptionsBuilder, ListContainersOptionsBuilder, RemoveContainerOptionsBuilder,
+    RestartContainerOptionsBuilder, StopContainerOptionsBuilder, UploadToContainerOptionsBuilder,
+};
+use bytes::Bytes;
+use futures_util::TryStreamExt;
+
+use super::{Client, convert, hardening, pull};
+use crate::domain::{HostName, Phase, Sandbox, SandboxId, SandboxSpec};
+use crate::engine::{EngineError, Notes, Result};
+use crate::guest::{self, wire};
+use crate::protocol::{Action, FailureKind};
+
+/// Seconds between the polite and the final signal of a stop.
+const STOP_SECONDS: i32 = 2;
+
+/// Lists the sandboxes of a scope.
+pub(super) async fn list(client: &Client, host: &HostName, scope: &str) -> Result<Vec<Sandbox>> {
+    let label = format!("{}={scope}", convert::SCOPE);
+    let filters = HashMap::from([("label", vec![label.as_str()])]);
+    let options = ListContainersOptionsBuilder::new()
+        .all(true)
+        .filters(&filters)
+        .build();
+    let found = client
+        .docker
+        .list_containers(Some(options))
+        .await
+        .map_err(|e| convert::error("listing sandboxes", e))?;
+    let mut sandboxes: Vec<Sandbox> = found
+        .into_iter()
+        .filter_map(|summary| convert::sandbox(host, summary))
+        .collect();
+    sandboxes.sort_by(|a, b| (a.created_at, &a.reference.id).cmp(&(b.created_at, &b.reference.id)));
+    Ok(sandboxes)
+}
+
+/// Makes and starts a sandbox.
+pub(super) async fn create(
+    client: &Client,
+    pulls: &pull::Pulls,
+    spec: &SandboxSpec,
+    scope: &str,
+    notes: &Notes,
+) -> Result<SandboxId> {
+    if !guest::is_available() {
+        return Err(EngineError::new(
+            FailureKind::Unsupported,
+            "this build of sandtop carries no guest program for sandboxes",
+        )
+        .with_hint("build sandtop on Linux"));
+    }
+    pull::ensure(client, pulls, &spec.image, notes).await?;
+    notes.send(format!("creating {}", spec.name), 0, None);
+    let options = CreateContainerOptionsBuilder::new()
+        .name(spec.name.as_str())
+        .build();
+    let body = hardening::container(spec, scope);
+    let made = client
+        .docker
+        .create_container(Some(options), body)
+        .await
+        .map_err(|error| explain_create(spec, error))?;
+    let id = SandboxId::new(made.id);
+    if let Err(error) = fill_and_start(client, &id, spec).await {
+        remove(client, &id).await?;
+        return Err(error);
+    }
+    Ok(id)
+}
+
+fn explain_create(spec: &SandboxSpec, error: Error) -> EngineError {
+    let failed = convert::error(&format!("creating {}", spec.name), error);
+    match failed.kind {
+        FailureKind::Conflict => EngineError::new(
+            FailureKind::Conflict,
+            format!("the name {} is in use on this engine", spec.name),
+        )
+        .with_hint("choose another name, or remove that one first"),
+        FailureKind::Invalid if failed.message.contains("bind source path does not exist") => {
+            failed.with_hint("make the folder first")
+        }
+        _ => failed,
+    }
+}
+
+async fn fill_and_start(client: &Client, id: &SandboxId, spec: &SandboxSpec) -> Result<()> {
+    let guest = archive(
+        &[("guest", guest::PROGRAM, tar::EntryType::Regular, 0o755)],
+        (0, 0),
+    );
+    upload(client, id, wire::GUEST_DIR, guest).await?;
+    if !spec
+        .mounts
+        .iter()
+        .any(|mount| mount.target == spec.work_dir)
+    {
+        let owner = user_ids(client, id, &spec.user).await?;
+        // The one entry is the directory itself: unpacking it there hands it to the sandbox's user.
+        let directory = archive(&[("./", &[], tar::EntryType::Directory, 0o755)], owner);
+        upload(client, id, &spec.work_dir.to_string(), directory).await?;
+    }
+    let started = client.docker.start_container(id.as_str(), None).await;
+    started.map_err(|error| convert::error(&format!("starting {}", spec.name), error))
+}
+
+/// Packs a few files; never compressed, because engines have run hostile decompressors for that.
+fn archive(files: &[(&str, &[u8], tar::EntryType, u32)], (uid, gid): (u64, u64)) -> Bytes {
+    let mut builder = tar::Builder::new(Vec::new());
+    for (name, content, kind, mode) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(*kind);
+        header.set_mode(*mode);
+        header.set_uid(uid);
+        header.set_gid(gid);
+        header.set_size(content.len() as u64);
+        // Writing into memory cannot fail.
+        let _ = builder.append_data(&mut header, name, *content);
+    }
+    builder.into_inner().unwrap_or_default().into()
+}
+
+async fn upload(client: &Client, id: &SandboxId, path: &str, archive: Bytes) -> Result<()> {
+    let options = UploadToContainerOptionsBuilder::new().path(path).build();
+    let sent = client
+        .docker
+        .upload_to_container(id.as_str(), Some(options), body_full(archive))
+        .await;
+    sent.map_err(|error| convert::error(&format!("preparing {path} in the sandbox"), error))
+}
+
+/// Finds the numbers of a user given as `uid`, `uid:gid` or a name of the image.
+async fn user_ids(client: &Client, id: &SandboxId, user: &str) -> Result<(u64, u64)> {
+    let (name, group) = user.split_once(':').unwrap_or((user, ""));
+    let group: Option<u64> = group.parse().ok();
+    if let Ok(uid) = name.parse() {
+        return Ok((uid, group.unwrap_or(0)));
+    }
+    let (uid, gid) = passwd_entry(client, id, name).await.ok_or_else(|| {
+        EngineError::new(
+            FailureKind::Invalid,
+            format!("the image has no user `{name}`"),
+        )
+        .with_hint("give the user as uid:gid")
+    })?;
+    Ok((uid, group.unwrap_or(gid)))
+}
+
+async fn passwd_entry(client: &Client, id: &SandboxId, name: &str) -> Option<(u64, u64)> {
+    let options = DownloadFromContainerOptionsBuilder::new()
+        .path("/etc/passwd")
+        .build();
+    let parts: Vec<Bytes> = client
+        .docker
+        .download_from_container(id.as_str(), Some(options))
+        .try_collect()
+        .await
+        .ok()?;
+    let archive = parts.concat();
+    let mut archive = tar::Archive::new(archive.as_slice());
+    let mut file = archive.entries().ok()?.next()?.ok()?;
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut file, &mut text).ok()?;
+    let line = text
+        .lines()
+        .find(|line| line.split(':').next() == Some(name))?;
+    let mut fields = line.split(':').skip(2);
+    Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+}
+
+/// Removes what an interrupted create of exactly this specification left.
+pub(super) async fn discard(
+    client: &Client,
+    host: &HostName,
+    spec: &SandboxSpec,
+    scope: &str,
+) -> Result<()> {
+    let token = format!("{}={}", convert::TOKEN, spec.token);
+    let scope = format!("{}={scope}", convert::SCOPE);
+    let filters = HashMap::from([("label", vec![token.as_str(), scope.as_str()])]);
+    let options = ListContainersOptionsBuilder::new()
+        .all(true)
+        .filters(&filters)
+        .build();
+    let found = client
+        .docker
+        .list_containers(Some(options))
+        .await
+        .map_err(|e| convert::error("cleaning up", e))?;
+    for sandbox in found
+        .into_iter()
+        .filter_map(|summary| convert::sandbox(host, summary))
+    {
+        remove(client, &sandbox.reference.id).await?;
+    }
+    Ok(())
+}
+
+/// Changes a phase; being there already is fine.
+pub(super) async fn act(client: &Client, id: &SandboxId, action: Action) -> Result<()> {
+    match action {
+        Action::Start => start(client, id).await,
+        Action::Stop => stop(client, id).await,
+        Action::Restart => restart(client, id).await,
+        Action::Kill => kill(client, id).await,
+        Action::Pause => pause(client, id).await,
+        Action::Resume => resume(client, id).await,
+        Action::Remove { force: true } => remove(client, id).await,
+        Action::Remove { force: false } => remove_stopped(client, id).await,
+    }
+}
+
+/// Reads the phase of one container.
+pub(super) async fn phase(client: &Client, id: &SandboxId) -> Result<Phase> {
+    let details = client
+        .docker
+        .inspect_container(id.as_str(), None)
+        .await
+        .map_err(|e| convert::error("looking at the sandbox", e))?;
+    Ok(super::inspect::phase(details.state.as_ref()))
+}
+
+async fn start(client: &Client, id: &SandboxId) -> Result<()> {
+    if phase(client, id).await? == Phase::Paused {
+        return Err(
+            EngineError::new(FailureKind::Conflict, "starting: it is paused")
+                .with_hint("use `sandtop resume`"),
+        );
+    }
+    settled(
+        client.docker.start_container(id.as_str(), None).await,
+        "starting",
+    )
+}
+
+async fn stop(client: &Client, id: &SandboxId) -> Result<()> {
+    // A frozen process cannot hear the polite signal and would cost the whole waiting time.
+    if phase(client, id).await? == Phase::Paused {
+        resume(client, id).await?;
+    }
+    let options = StopContainerOptionsBuilder::new().t(STOP_SECONDS).build();
+    settled(
+        client
+            .docker
+            .stop_container(id.as_str(), Some(options))
+            .await,
+        "stopping",
+    )
+}
+
+async fn restart(client: &Client, id: &SandboxId) -> Result<()> {
+    if phase(client, id).await? == Phase::Paused {
+        resume(client, id).await?;
+    }
+    let options = RestartContainerOptionsBuilder::new()
+        .t(STOP_SECONDS)
+        .build();
+    settled(
+        client
+            .docker
+            .restart_container(id.as_str(), Some(options))
+            .await,
+        "restarting",
+    )
+}
+
+async fn kill(client: &Client, id: &SandboxId) -> Result<()> {
+    let frozen = match phase(client, id).await? {
+        Phase::Running => false,
+        Phase::Paused => true,
+        _ => return Ok(()),
+    };
+    let options = KillContainerOptionsBuilder::new().signal("SIGKILL").build();
+    let killed = client
+        .docker
+        .kill_container(id.as_str(), Some(options))
+        .await;
+    if frozen {
+        // The signal is delivered when the freezer lets go.
+        let _ = client.docker.unpause_container(id.as_str()).await;
+    }
+    settled(killed, "killing")
+}
+
+async fn pause(client: &Client, id: &SandboxId) -> Result<()> {
+    match phase(client, id).await? {
+        Phase::Paused => Ok(()),
+        _ => settled(client.docker.pause_container(id.as_str()).await, "pausing"),
+    }
+}
+
+async fn resume(client: &Client, id: &SandboxId) -> Result<()> {
+    match phase(client, id).await? {
+        Phase::Running => Ok(()),
+        _ => settled(
+            client.docker.unpause_container(id.as_str()).await,
+            "resuming",
+        ),
+    }
+}
+
+/// Takes the engine's "already so" for success.
+fn settled(result: std::result::Result<(), Error>, tried: &str) -> Result<()> {
+    match result {
+        Err(Error::DockerResponseServerError {
+            status_code: 304, ..
+        }) => Ok(()),
+        Err(error) => Err(convert::error(tried, error)),
+        Ok(()) => Ok(()),
+    }
+}
+
+async fn remove_stopped(client: &Client, id: &SandboxId) -> Result<()> {
+    match phase(client, id).await {
+        Ok(phase) if phase.is_live() => Err(EngineError::new(
+            FailureKind::Conflict,
+            format!("removing: it is {phase}"),
+        )
+        .with_hint("stop it first, or use `rm -f`")),
+        Err(error) if error.kind == FailureKind::NotFound => Ok(()),
+        Ok(_) => remove(client, id).await,
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes a container with its volumes, running or not.
+async fn remove(client: &Client, id: &SandboxId) -> Result<()> {
+    let options = RemoveContainerOptionsBuilder::new()
+        .force(true)
+        .v(true)
+        .build();
+    match client
+        .docker
+        .remove_container(id.as_str(), Some(options))
+        .await
+    {
+        Err(Error::DockerResponseServerError {
+            status_code: 404, ..
+        }) => Ok(()),
+        Err(Error::DockerResponseServerError {
+            status_code: 409,
+            message,
+        }) if message.contains("in progress") => Ok(()),
+        Err(error) => Err(convert::error("removing", error)),
+        Ok(()) => Ok(()),
+    }
+}

@@ -1,1 +1,7 @@
-fn main() {}
+//! sandtop, the program: everything is in the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(sandtop::run())
+}

@@ -22,6 +22,7 @@ pub struct Details {
 
 /// The isolation in force, read back from the engine and, while it runs, from the kernel's own account inside.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[allow(clippy::struct_excessive_bools)] // Each is a fact of its own; they are not states of one machine.
 pub struct Posture {
     /// Capabilities its processes have.
     pub caps: Vec<String>,

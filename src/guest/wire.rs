@@ -259,12 +259,17 @@ pub fn escape(bytes: &[u8]) -> String {
     for byte in bytes {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' | b',' | b':' => {
-                out.push(char::from(*byte))
+                out.push(char::from(*byte));
             }
-            other => out.push_str(&format!("%{other:02x}")),
+            other => push_hex(&mut out, *other),
         }
     }
     out
+}
+
+fn push_hex(out: &mut String, byte: u8) {
+    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
+    out.extend(['%', digit(byte >> 4), digit(byte & 15)]);
 }
 
 /// Reads what [`escape`] wrote.
@@ -273,22 +278,18 @@ pub fn unescape(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
-        let code = (*first == b'%').then(|| after.get(..2)).flatten();
-        let byte = code
-            .and_then(|c| std::str::from_utf8(c).ok())
-            .and_then(|c| u8::from_str_radix(c, 16).ok());
-        match byte {
-            Some(byte) => {
-                out.push(byte);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            None => {
-                out.push(*first);
-                rest = after;
-            }
-        }
+        let code = (*first == b'%').then(|| hex_byte(after)).flatten();
+        out.push(code.unwrap_or(*first));
+        rest = after
+            .get(if code.is_some() { 2 } else { 0 }..)
+            .unwrap_or_default();
     }
     out
+}
+
+fn hex_byte(digits: &[u8]) -> Option<u8> {
+    let digits = std::str::from_utf8(digits.get(..2)?).ok()?;
+    u8::from_str_radix(digits, 16).ok()
 }
 
 #[cfg(test)]

@@ -161,24 +161,28 @@ impl Attached {
             Some(open) => open,
             None => self.take_frame_header()?,
         };
-        let Some(bytes) = self.take_bytes(left) else {
-            self.frame = Some((stream, left)).filter(|_| left > 0);
-            return None;
-        };
-        self.frame = Some((stream, left - bytes.len())).filter(|(_, left)| *left > 0);
-        Some(OutputChunk { stream, bytes })
+        let bytes = self.take_bytes(left);
+        let left = left - bytes.as_ref().map_or(0, Bytes::len);
+        self.frame = (left > 0).then_some((stream, left));
+        bytes.map(|bytes| OutputChunk { stream, bytes })
     }
 
+    /// Reads the head of the next frame that holds anything.
     fn take_frame_header(&mut self) -> Option<(StreamKind, usize)> {
-        let header: [u8; FRAME_HEADER] = self.buffer.get(..FRAME_HEADER)?.try_into().ok()?;
-        self.buffer.advance(FRAME_HEADER);
-        let [kind, _, _, _, a, b, c, d] = header;
-        let stream = if kind == 2 {
-            StreamKind::Stderr
-        } else {
-            StreamKind::Stdout
-        };
-        Some((stream, u32::from_be_bytes([a, b, c, d]) as usize))
+        loop {
+            let header: [u8; FRAME_HEADER] = self.buffer.get(..FRAME_HEADER)?.try_into().ok()?;
+            self.buffer.advance(FRAME_HEADER);
+            let [kind, _, _, _, a, b, c, d] = header;
+            let length = u32::from_be_bytes([a, b, c, d]) as usize;
+            if length > 0 {
+                let stream = if kind == 2 {
+                    StreamKind::Stderr
+                } else {
+                    StreamKind::Stdout
+                };
+                return Some((stream, length));
+            }
+        }
     }
 
     fn take_bytes(&mut self, most: usize) -> Option<Bytes> {

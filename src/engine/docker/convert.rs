@@ -22,6 +22,24 @@ pub(super) const OWNER_HOST: &str = "sandtop.owner.host";
 pub(super) const OWNER_PID: &str = "sandtop.owner.pid";
 pub(super) const OWNER_START: &str = "sandtop.owner.start";
 pub(super) const OWNER_USER: &str = "sandtop.owner.user";
+/// What goes before a name of one letter.
+const ONE_LETTER: &str = "sandtop-";
+
+/// Names the container of a sandbox: alike, but Docker refuses names of one letter.
+pub(super) fn container_name(name: &str) -> String {
+    if name.len() > 1 {
+        name.to_owned()
+    } else {
+        format!("{ONE_LETTER}{name}")
+    }
+}
+
+/// Names the sandbox of a container.
+pub(super) fn sandbox_name(container: &str) -> String {
+    let name = container.trim_start_matches('/');
+    let letter = name.strip_prefix(ONE_LETTER).filter(|rest| rest.len() == 1);
+    letter.unwrap_or(name).to_owned()
+}
 
 /// Turns a daemon error into ours; `tried` says what was tried, on what.
 pub(super) fn error(tried: &str, error: Error) -> EngineError {
@@ -80,6 +98,10 @@ fn not_reached(tried: &str, error: &Error) -> EngineError {
 }
 
 fn io_cause(error: &Error) -> Option<&std::io::Error> {
+    // This variant is transparent: its source is what lies below the I/O error, not the error itself.
+    if let Error::IOError { err } = error {
+        return Some(err);
+    }
     let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(current) = next {
         if let Some(io) = current.downcast_ref::<std::io::Error>() {
@@ -118,7 +140,7 @@ pub(super) fn sandbox(host: &HostName, summary: ContainerSummary) -> Option<Sand
     let names = summary.names.unwrap_or_default();
     let name = names
         .first()
-        .map(|name| name.trim_start_matches('/').to_owned())
+        .map(|name| sandbox_name(name))
         .unwrap_or_default();
     let network = summary
         .host_config
@@ -229,6 +251,13 @@ mod tests {
                 .hint
                 .is_some_and(|hint| hint.contains("docker` group"))
         );
+    }
+
+    #[test]
+    fn names_of_one_letter_survive() {
+        for name in ["a", "ab", "sandtop-ab", "x.y"] {
+            assert_eq!(sandbox_name(&format!("/{}", container_name(name))), name);
+        }
     }
 
     #[test]

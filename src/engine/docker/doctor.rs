@@ -109,15 +109,15 @@ fn limits(info: &SystemInfo) -> Vec<Check> {
 }
 
 fn seccomp(info: &SystemInfo) -> Check {
-    let options = info.security_options.iter().flatten();
-    match options.into_iter().any(|option| option.contains("seccomp")) {
-        true => Check::ok("system call filter", "seccomp is on"),
-        false => Check::warn(
-            "system call filter",
-            "the engine runs without seccomp",
-            "use a kernel and engine with seccomp",
-        ),
+    let mut options = info.security_options.iter().flatten();
+    if options.any(|option| option.contains("seccomp")) {
+        return Check::ok("system call filter", "seccomp is on");
     }
+    Check::warn(
+        "system call filter",
+        "the engine runs without seccomp",
+        "use a kernel and engine with seccomp",
+    )
 }
 
 fn runtimes(info: &SystemInfo) -> Check {

@@ -89,7 +89,10 @@ fn happening(host: &HostName, message: &EventMessage) -> Option<Happening> {
     Some(Happening {
         at,
         sandbox: SandboxRef::new(host.clone(), SandboxId::new(actor.id.clone()?)),
-        name: attributes.get("name").cloned().unwrap_or_default(),
+        name: attributes
+            .get("name")
+            .map(|name| convert::sandbox_name(name))
+            .unwrap_or_default(),
         what: what(message.action.as_deref()?, &attributes)?,
     })
 }

@@ -140,12 +140,7 @@ fn sandbox(host: &HostName, id: &SandboxId, found: &ContainerInspectResponse) ->
             host.clone(),
             found.id.clone().map_or_else(|| id.clone(), SandboxId::new),
         ),
-        name: found
-            .name
-            .clone()
-            .unwrap_or_default()
-            .trim_start_matches('/')
-            .to_owned(),
+        name: convert::sandbox_name(found.name.as_deref().unwrap_or_default()),
         engine: EngineKind::Docker,
         image: config.and_then(|c| c.image.clone()).unwrap_or_default(),
         phase: phase(state),
@@ -327,10 +322,11 @@ fn mounts(found: &ContainerInspectResponse) -> Vec<MountInfo> {
 /// Names everything that is weaker than the hardened default.
 fn gaps(posture: &Posture, config: &HostConfig, limits: &Limits) -> Vec<String> {
     let shared = |mode: &Option<String>| mode.as_deref() == Some("host");
-    let socket = posture
-        .mounts
-        .iter()
-        .any(|mount| mount.source.ends_with(".sock"));
+    let socket = posture.mounts.iter().any(|mount| {
+        std::path::Path::new(&mount.source)
+            .extension()
+            .is_some_and(|e| e == "sock")
+    });
     let writable_bind = posture
         .mounts
         .iter()

@@ -60,7 +60,7 @@ pub(super) async fn create(
     pull::ensure(client, pulls, &spec.image, notes).await?;
     notes.send(format!("creating {}", spec.name), 0, None);
     let options = CreateContainerOptionsBuilder::new()
-        .name(spec.name.as_str())
+        .name(&convert::container_name(spec.name.as_str()))
         .build();
     let body = hardening::container(spec, scope);
     let made = client
@@ -92,10 +92,7 @@ fn explain_create(spec: &SandboxSpec, error: Error) -> EngineError {
 }
 
 async fn fill_and_start(client: &Client, id: &SandboxId, spec: &SandboxSpec) -> Result<()> {
-    let guest = archive(
-        &[("guest", guest::PROGRAM, tar::EntryType::Regular, 0o755)],
-        (0, 0),
-    );
+    let guest = archive(b"guest", guest::PROGRAM, tar::EntryType::Regular, (0, 0));
     upload(client, id, wire::GUEST_DIR, guest).await?;
     if !spec
         .mounts
@@ -103,27 +100,30 @@ async fn fill_and_start(client: &Client, id: &SandboxId, spec: &SandboxSpec) -> 
         .any(|mount| mount.target == spec.work_dir)
     {
         let owner = user_ids(client, id, &spec.user).await?;
-        // The one entry is the directory itself: unpacking it there hands it to the sandbox's user.
-        let directory = archive(&[("./", &[], tar::EntryType::Directory, 0o755)], owner);
+        // The one entry is the directory itself, which hands it to the sandbox's user. It must be called `/`: engines
+        // pass over `.`.
+        let directory = archive(b"/", &[], tar::EntryType::Directory, owner);
         upload(client, id, &spec.work_dir.to_string(), directory).await?;
     }
     let started = client.docker.start_container(id.as_str(), None).await;
     started.map_err(|error| convert::error(&format!("starting {}", spec.name), error))
 }
 
-/// Packs a few files; never compressed, because engines have run hostile decompressors for that.
-fn archive(files: &[(&str, &[u8], tar::EntryType, u32)], (uid, gid): (u64, u64)) -> Bytes {
-    let mut builder = tar::Builder::new(Vec::new());
-    for (name, content, kind, mode) in files {
-        let mut header = tar::Header::new_gnu();
-        header.set_entry_type(*kind);
-        header.set_mode(*mode);
-        header.set_uid(uid);
-        header.set_gid(gid);
-        header.set_size(content.len() as u64);
-        // Writing into memory cannot fail.
-        let _ = builder.append_data(&mut header, name, *content);
+/// Packs one file; never compressed, because engines have run hostile decompressors for that.
+fn archive(name: &[u8], content: &[u8], kind: tar::EntryType, (uid, gid): (u64, u64)) -> Bytes {
+    let mut header = tar::Header::new_gnu();
+    for (byte, to) in name.iter().zip(header.as_old_mut().name.iter_mut()) {
+        *to = *byte;
     }
+    header.set_entry_type(kind);
+    header.set_mode(0o755);
+    header.set_uid(uid);
+    header.set_gid(gid);
+    header.set_size(content.len() as u64);
+    header.set_cksum();
+    let mut builder = tar::Builder::new(Vec::new());
+    // Writing into memory cannot fail.
+    let _ = builder.append(&header, content);
     builder.into_inner().unwrap_or_default().into()
 }
 
@@ -309,11 +309,11 @@ async fn resume(client: &Client, id: &SandboxId) -> Result<()> {
 /// Takes the engine's "already so" for success.
 fn settled(result: std::result::Result<(), Error>, tried: &str) -> Result<()> {
     match result {
-        Err(Error::DockerResponseServerError {
+        Ok(())
+        | Err(Error::DockerResponseServerError {
             status_code: 304, ..
         }) => Ok(()),
         Err(error) => Err(convert::error(tried, error)),
-        Ok(()) => Ok(()),
     }
 }
 
@@ -330,25 +330,19 @@ async fn remove_stopped(client: &Client, id: &SandboxId) -> Result<()> {
     }
 }
 
-/// Removes a container with its volumes, running or not.
+/// Removes a container with its volumes, running or not; one that is gone, or going, is fine.
 async fn remove(client: &Client, id: &SandboxId) -> Result<()> {
     let options = RemoveContainerOptionsBuilder::new()
         .force(true)
         .v(true)
         .build();
-    match client
+    let removed = client
         .docker
         .remove_container(id.as_str(), Some(options))
-        .await
-    {
-        Err(Error::DockerResponseServerError {
-            status_code: 404, ..
-        }) => Ok(()),
-        Err(Error::DockerResponseServerError {
-            status_code: 409,
-            message,
-        }) if message.contains("in progress") => Ok(()),
-        Err(error) => Err(convert::error("removing", error)),
-        Ok(()) => Ok(()),
+        .await;
+    match removed.map_err(|error| convert::error("removing", error)) {
+        Err(error) if error.kind == FailureKind::NotFound => Ok(()),
+        Err(error) if error.message.contains("already in progress") => Ok(()),
+        outcome => outcome,
     }
 }

@@ -1,0 +1,317 @@
+//! The command line as data: every verb and flag, with the words of `--help`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+/// Watch, use and reap code sandboxes.
+#[derive(Debug, Parser)]
+#[command(
+    name = "sandtop",
+    version,
+    about,
+    max_term_width = 110,
+    propagate_version = true
+)]
+#[command(
+    after_help = "A sandbox is given by its name, by a unique start of its id, or as HOST/NAME.\n\
+                        Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 engine unreachable, 4 not found, 5 refused, 130 interrupted."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Option<Verb>,
+    /// What all verbs understand.
+    #[command(flatten)]
+    pub global: Global,
+}
+
+/// Flags of every verb.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Global {
+    /// Engine to use: docker or demo (default: the first that answers)
+    #[arg(long, global = true, value_name = "ENGINE")]
+    pub engine: Option<String>,
+    /// Only this host
+    #[arg(long, global = true, value_name = "NAME")]
+    pub host: Option<String>,
+    /// Configuration file
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Write more to the log file, and say where it is (-vv: everything)
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// Refuse everything that changes something
+    #[arg(long, global = true)]
+    pub read_only: bool,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// List sandboxes
+    Ls {
+        /// Also stopped ones
+        #[arg(short, long)]
+        all: bool,
+    },
+    /// Create and start a sandbox; prints its name
+    Create(Box<CreateArgs>),
+    /// Start stopped sandboxes
+    Start(Names),
+    /// Stop sandboxes; their files are kept
+    Stop(Names),
+    /// Stop and start sandboxes
+    Restart(Names),
+    /// End all processes of sandboxes at once
+    Kill(Names),
+    /// Freeze sandboxes
+    Pause(Names),
+    /// Thaw frozen sandboxes
+    Resume(Names),
+    /// Remove sandboxes with all they own
+    Rm {
+        /// Also while they run
+        #[arg(short, long)]
+        force: bool,
+        /// Which
+        #[command(flatten)]
+        names: Names,
+    },
+    /// Run a command in a sandbox
+    Exec(Box<ExecArgs>),
+    /// List named sessions of a sandbox
+    Sessions {
+        /// The sandbox
+        name: String,
+        /// Forget this session
+        #[arg(long, value_name = "SESSION")]
+        drop: Option<String>,
+    },
+    /// Open an interactive shell in a sandbox
+    Shell {
+        /// The sandbox
+        name: String,
+        /// As this user
+        #[arg(short, long)]
+        user: Option<String>,
+        /// The program (default: bash if there, else sh)
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        command: Vec<String>,
+    },
+    /// Work on files of a sandbox
+    #[command(subcommand)]
+    Files(FilesVerb),
+    /// Copy files and folders: NAME:PATH on one side, a path of this machine on the other
+    Cp {
+        /// From
+        from: OsString,
+        /// To
+        to: OsString,
+    },
+    /// Show live figures
+    Stats {
+        /// Only these sandboxes
+        names: Vec<String>,
+        /// Keep going
+        #[arg(short, long)]
+        watch: bool,
+    },
+    /// Tell everything about a sandbox, with the isolation in force and its gaps
+    Inspect {
+        /// The sandbox
+        name: String,
+    },
+    /// Tell what happened to sandboxes
+    Events {
+        /// Keep going
+        #[arg(short, long)]
+        follow: bool,
+        /// Look back this many seconds
+        #[arg(long, value_name = "SECONDS", default_value_t = 86400)]
+        since: u64,
+    },
+    /// Check this machine, the configuration and the engine
+    Doctor,
+    /// Show the configuration
+    #[command(subcommand)]
+    Config(ConfigVerb),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+/// One or more sandboxes.
+#[derive(Debug, Args)]
+pub struct Names {
+    /// The sandboxes
+    #[arg(required = true, value_name = "NAME")]
+    pub names: Vec<String>,
+}
+
+/// What `create` takes; everything else comes from the profile.
+#[derive(Debug, Args)]
+pub struct CreateArgs {
+    /// Its name (default: made up)
+    pub name: Option<String>,
+    /// Profile of the configuration
+    #[arg(short, long)]
+    pub profile: Option<String>,
+    /// Image
+    #[arg(short, long)]
+    pub image: Option<String>,
+    /// Memory, swap included, such as 512m
+    #[arg(short, long, value_name = "SIZE")]
+    pub memory: Option<String>,
+    /// Processor time; 1.0 is one core
+    #[arg(long, value_name = "CORES")]
+    pub cpus: Option<f64>,
+    /// Processes and threads; 0 lifts the limit
+    #[arg(long, value_name = "COUNT")]
+    pub pids: Option<u64>,
+    /// Seconds a command may take; 0 lifts the limit
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<u64>,
+    /// Switch the network on
+    #[arg(long)]
+    pub network: bool,
+    /// Variable for its processes
+    #[arg(short, long = "env", value_name = "KEY=VALUE")]
+    pub env: Vec<String>,
+    /// Folder of this machine to show in it
+    #[arg(long = "mount", value_name = "HOST:PATH[:ro]")]
+    pub mounts: Vec<String>,
+    /// Its writable folder
+    #[arg(short, long, value_name = "PATH")]
+    pub workdir: Option<String>,
+    /// User of its processes, uid:gid
+    #[arg(short, long)]
+    pub user: Option<String>,
+    /// Label
+    #[arg(short, long = "label", value_name = "KEY=VALUE")]
+    pub labels: Vec<String>,
+}
+
+/// What `exec` takes.
+#[derive(Debug, Args)]
+pub struct ExecArgs {
+    /// The sandbox
+    pub name: String,
+    /// Continue this session: its directory and exported variables carry over
+    #[arg(short, long)]
+    pub session: Option<String>,
+    /// Seconds it may take; 0 lifts the limit
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<f64>,
+    /// Variable for it
+    #[arg(short, long = "env", value_name = "KEY=VALUE")]
+    pub env: Vec<String>,
+    /// Where it starts
+    #[arg(short, long, value_name = "PATH")]
+    pub workdir: Option<String>,
+    /// As this user
+    #[arg(short, long)]
+    pub user: Option<String>,
+    /// Pass standard input on
+    #[arg(short, long)]
+    pub interactive: bool,
+    /// Give it a terminal
+    #[arg(short, long)]
+    pub tty: bool,
+    /// Program and arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND"
+    )]
+    pub command: Vec<String>,
+}
+
+/// Work on files.
+#[derive(Debug, Subcommand)]
+pub enum FilesVerb {
+    /// List a directory
+    Ls {
+        /// The sandbox
+        name: String,
+        /// The directory (default: the work directory)
+        path: Option<OsString>,
+    },
+    /// Print files
+    Cat {
+        /// The sandbox
+        name: String,
+        /// The files
+        #[arg(required = true)]
+        paths: Vec<OsString>,
+    },
+    /// Replace a file by standard input
+    Put {
+        /// The sandbox
+        name: String,
+        /// The file
+        path: OsString,
+        /// Permission bits, such as 755
+        #[arg(short, long, value_name = "OCTAL")]
+        mode: Option<String>,
+    },
+    /// Delete files
+    Rm {
+        /// The sandbox
+        name: String,
+        /// The files
+        #[arg(required = true)]
+        paths: Vec<OsString>,
+        /// Also directories with all below them
+        #[arg(short, long)]
+        recursive: bool,
+    },
+    /// Move a file or directory
+    Mv {
+        /// The sandbox
+        name: String,
+        /// From
+        from: OsString,
+        /// To
+        to: OsString,
+    },
+    /// Make directories, with the ones above them
+    Mkdir {
+        /// The sandbox
+        name: String,
+        /// The directories
+        #[arg(required = true)]
+        paths: Vec<OsString>,
+    },
+    /// Tell about a file
+    Stat {
+        /// The sandbox
+        name: String,
+        /// The file
+        path: OsString,
+    },
+}
+
+/// Views of the configuration.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum ConfigVerb {
+    /// Print the path of the file that is read
+    Path,
+    /// Print the settings in force
+    Show,
+    /// Check the file
+    Check,
+    /// Print the built-in settings with their explanations
+    Default,
+}

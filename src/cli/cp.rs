@@ -1,0 +1,235 @@
+//! `cp`: files and folders between this machine and a sandbox.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::files::path_in;
+use super::print::{self, Format, Outcome};
+use super::session::unexpected;
+use super::{Front, exit};
+use crate::domain::{FileKind, Sandbox, SandboxPath};
+use crate::protocol::{Command, Copied, Failure, FailureKind, FileOp, Reply};
+use crate::text::{human, safe_line};
+
+/// One side of a copy.
+enum Side<'a> {
+    /// A path of this machine.
+    Here(&'a Path),
+    /// A path in a sandbox.
+    There(&'a str, &'a OsStr),
+}
+
+/// Reads a side as the docker command does: a path that starts with `/` or `.` is of this machine, else `NAME:PATH`.
+fn side(text: &OsStr) -> Side<'_> {
+    let bytes = text.as_bytes();
+    let colon = bytes
+        .iter()
+        .position(|b| *b == b':')
+        .filter(|_| !matches!(bytes.first(), Some(b'/' | b'.')));
+    let split = colon.and_then(|at| {
+        Some((
+            std::str::from_utf8(bytes.get(..at)?).ok()?,
+            bytes.get(at + 1..)?,
+        ))
+    });
+    match split {
+        Some((name, path)) if !name.is_empty() => Side::There(name, OsStr::from_bytes(path)),
+        _ => Side::Here(Path::new(text)),
+    }
+}
+
+/// `cp`.
+pub(super) async fn copy(front: &mut Front, from: &OsStr, to: &OsStr) -> Outcome<u8> {
+    match (side(from), side(to)) {
+        (Side::Here(from), Side::There(name, to)) => copy_in(front, from, name, to).await,
+        (Side::There(name, from), Side::Here(to)) => copy_out(front, name, from, to).await,
+        (Side::Here(_), Side::Here(_)) => Err(usage("neither side names a sandbox").into()),
+        (Side::There(..), Side::There(..)) => Err(usage("both sides name a sandbox").into()),
+    }
+}
+
+fn usage(what: &str) -> Failure {
+    Failure::new(
+        FailureKind::Invalid,
+        format!("{what}; write NAME:PATH on one side and a path of this machine on the other"),
+    )
+}
+
+async fn copy_in(front: &mut Front, from: &Path, name: &str, to: &OsStr) -> Outcome<u8> {
+    front.refuse_if_read_only("copying into a sandbox")?;
+    std::fs::metadata(from).map_err(|error| not_readable(from, &error))?;
+    let base = path_in(front, if to.is_empty() { OsStr::new(".") } else { to })?;
+    let sandbox = front.session.find(name).await?;
+    let inside = kind_of(front, &sandbox, &base).await? == Some(FileKind::Directory);
+    if to.as_bytes().ends_with(b"/") && !inside {
+        return Err(Failure::new(
+            FailureKind::NotFound,
+            format!("{base} is not a directory of the sandbox"),
+        )
+        .into());
+    }
+    let target = match (
+        inside && !copies_content(from.as_os_str()),
+        from.file_name(),
+    ) {
+        (true, Some(name)) => base
+            .join(name.as_bytes())
+            .map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()))?,
+        _ => base,
+    };
+    let command = Command::CopyIn {
+        sandbox: sandbox.reference.clone(),
+        from: from.to_path_buf(),
+        to: target.clone(),
+    };
+    let copied = ask(front, command).await?;
+    report(
+        front.format,
+        &from.display().to_string(),
+        &format!("{name}:{target}"),
+        copied,
+    )
+}
+
+fn not_readable(path: &Path, error: &std::io::Error) -> Failure {
+    let kind = match error.kind() {
+        std::io::ErrorKind::NotFound => FailureKind::NotFound,
+        std::io::ErrorKind::PermissionDenied => FailureKind::Denied,
+        _ => FailureKind::Internal,
+    };
+    Failure::new(kind, format!("{}: {error}", path.display()))
+}
+
+/// `DIR/.` means what is in it, not the folder itself.
+fn copies_content(from: &OsStr) -> bool {
+    from.as_bytes().ends_with(b"/.") || from == OsStr::new(".")
+}
+
+async fn kind_of(
+    front: &mut Front,
+    sandbox: &Sandbox,
+    path: &SandboxPath,
+) -> Outcome<Option<FileKind>> {
+    let op = FileOp::Stat(path.clone());
+    match front
+        .session
+        .ask(Command::File {
+            sandbox: sandbox.reference.clone(),
+            op,
+        })
+        .await
+    {
+        Ok(Reply::Entry(entry)) => Ok(Some(entry.kind)),
+        Ok(other) => Err(unexpected(&other).into()),
+        Err(failure) if failure.kind == FailureKind::NotFound => Ok(None),
+        Err(failure) => Err(failure.into()),
+    }
+}
+
+async fn copy_out(front: &mut Front, name: &str, from: &OsStr, to: &Path) -> Outcome<u8> {
+    let path = path_in(front, from)?;
+    let sandbox = front.session.find(name).await?;
+    let target = local_target(from, &path, to)?;
+    let command = Command::CopyOut {
+        sandbox: sandbox.reference.clone(),
+        from: path.clone(),
+        to: target.clone(),
+    };
+    let copied = ask(front, command).await?;
+    report(
+        front.format,
+        &format!("{name}:{path}"),
+        &target.display().to_string(),
+        copied,
+    )
+}
+
+/// Decides where the root of the copy goes: into an existing folder under its own name, else exactly there.
+fn local_target(from: &OsStr, path: &SandboxPath, to: &Path) -> Result<PathBuf, Failure> {
+    let into = to.is_dir();
+    if !into && to.as_os_str().as_bytes().ends_with(b"/") {
+        return Err(Failure::new(
+            FailureKind::NotFound,
+            format!("{} is not a directory", to.display()),
+        ));
+    }
+    let target = if into && !copies_content(from) && !path.is_root() {
+        to.join(OsStr::from_bytes(path.file_name()))
+    } else {
+        to.to_path_buf()
+    };
+    let parent = target
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    if !parent.is_dir() {
+        return Err(Failure::new(
+            FailureKind::NotFound,
+            format!("{} is not a directory", parent.display()),
+        ));
+    }
+    Ok(target)
+}
+
+async fn ask(front: &mut Front, command: Command) -> Outcome<Copied> {
+    match front.session.ask(command).await? {
+        Reply::Copied(copied) => Ok(copied),
+        other => Err(unexpected(&other).into()),
+    }
+}
+
+fn report(format: Format, from: &str, to: &str, copied: Copied) -> Outcome<u8> {
+    match format {
+        Format::Json => print::json(&json!({
+            "from": from, "to": to, "entries": copied.entries, "bytes": copied.bytes, "skipped": copied.skipped,
+        }))?,
+        Format::Text => {
+            let skipped = if copied.skipped > 0 {
+                format!(", {} special files left out", copied.skipped)
+            } else {
+                String::new()
+            };
+            print::note(&format!(
+                "{} entries, {}{skipped} to {}",
+                copied.entries,
+                human::bytes(copied.bytes),
+                safe_line(to)
+            ));
+        }
+    }
+    Ok(exit::OK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sides_are_told_apart_as_docker_does() {
+        let named = |text: &str| matches!(side(OsStr::new(text)), Side::There(..));
+        assert!(named("a:/x") && named("a:x") && named("host/a:/x") && named("a:"));
+        assert!(!named("/tmp/a:b") && !named("./a:b") && !named("plain") && !named(":x"));
+    }
+
+    #[test]
+    fn a_copy_goes_into_an_existing_folder_under_its_own_name() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = SandboxPath::parse(b"/workspace/src").expect("a path");
+        let target = |from: &str, to: PathBuf| {
+            local_target(OsStr::new(from), &path, &to).map_err(|f| f.kind)
+        };
+        assert_eq!(target("src", dir.path().into()), Ok(dir.path().join("src")));
+        assert_eq!(target("src/.", dir.path().into()), Ok(dir.path().into()));
+        assert_eq!(
+            target("src", dir.path().join("new")),
+            Ok(dir.path().join("new"))
+        );
+        assert_eq!(
+            target("src", dir.path().join("no/new")),
+            Err(FailureKind::NotFound)
+        );
+    }
+}

@@ -1,0 +1,246 @@
+//! `exec` and `shell`: commands in a sandbox, with their own streams, exit code and terminal.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use chrono::Utc;
+use serde_json::{Map, Value, json};
+
+use super::args::ExecArgs;
+use super::output::{Kept, Writer};
+use super::print::{self, Format, Outcome, Stop};
+use super::spec::key_value;
+use super::stream::{self, Follower, InputFrom, Output, terminal_size};
+use super::{Front, exit, identity, views};
+use crate::domain::{Ended, ExecEnd, ExecSpec, Sandbox, SandboxPath, StdinMode, TtySize};
+use crate::protocol::{Command, Failure, FailureKind};
+
+/// Prefers bash, but works where there is only sh.
+const LOGIN_SHELL: &str = "if command -v bash >/dev/null 2>&1; then exec bash; else exec sh; fi";
+
+/// `exec`.
+pub(super) async fn exec(front: &mut Front, args: &ExecArgs) -> Outcome<u8> {
+    let ran = try_exec(front, args).await;
+    match ran {
+        Err(Stop::Failed(failure)) => {
+            print::failure(&failure, front.format);
+            Ok(exit::of_exec_failure(failure.kind))
+        }
+        other => other,
+    }
+}
+
+async fn try_exec(front: &mut Front, args: &ExecArgs) -> Outcome<u8> {
+    front.refuse_if_read_only("running a command")?;
+    let sandbox = front.session.find(&args.name).await?;
+    let spec = spec(args, &sandbox)?;
+    if spec.tty.is_some() {
+        return terminal(front, &sandbox, spec).await;
+    }
+    piped(front, &sandbox, spec).await
+}
+
+fn spec(args: &ExecArgs, sandbox: &Sandbox) -> Result<ExecSpec, Failure> {
+    let mut spec = ExecSpec::new(identity::exec_id(), args.command.clone());
+    spec.session.clone_from(&args.session);
+    spec.user.clone_from(&args.user);
+    spec.timeout = timeout(args.timeout, sandbox)?;
+    for pair in &args.env {
+        spec.env.push(key_value("--env", pair)?);
+    }
+    if let Some(path) = &args.workdir {
+        let path = SandboxPath::parse(path.as_bytes());
+        spec.work_dir =
+            Some(path.map_err(|error| {
+                Failure::new(FailureKind::Invalid, format!("--workdir: {error}"))
+            })?);
+    }
+    if args.interactive || args.tty {
+        spec.stdin = StdinMode::Piped;
+    }
+    if args.tty {
+        spec.tty = Some(terminal_size().unwrap_or(TtySize {
+            columns: 80,
+            rows: 24,
+        }));
+        spec.env.push((
+            "TERM".to_owned(),
+            std::env::var("TERM").unwrap_or_else(|_| "xterm-256color".to_owned()),
+        ));
+    }
+    Ok(spec)
+}
+
+fn timeout(given: Option<f64>, sandbox: &Sandbox) -> Result<Option<Duration>, Failure> {
+    match given {
+        None => Ok(sandbox.limits.timeout_s.map(Duration::from_secs)),
+        Some(0.0) => Ok(None),
+        Some(seconds) => Duration::try_from_secs_f64(seconds).map(Some).map_err(|_| {
+            Failure::new(
+                FailureKind::Invalid,
+                format!("--timeout: {seconds} is not a number of seconds"),
+            )
+        }),
+    }
+}
+
+async fn piped(front: &mut Front, sandbox: &Sandbox, spec: ExecSpec) -> Outcome<u8> {
+    let (started, id) = (Utc::now(), spec.id.clone());
+    let input = if spec.stdin == StdinMode::Piped {
+        InputFrom::Stdin
+    } else {
+        InputFrom::Nothing
+    };
+    let output = match front.format {
+        Format::Json => Output::Kept(Kept::new(front.config.json_limit)),
+        Format::Text => Output::Through(Writer::start(false)),
+    };
+    let stream = front.session.stream_id();
+    let command = Command::Exec {
+        sandbox: sandbox.reference.clone(),
+        stream,
+        spec: Box::new(spec),
+    };
+    front.session.ask(command).await?;
+    let followed = Follower::new(&mut front.session, stream, output, input)
+        .follow(false)
+        .await?;
+    if let Output::Kept(kept) = &followed.output {
+        let mut fields = run_fields(&followed.end, followed.took);
+        fields.insert("run".into(), json!(id));
+        fields.insert("sandbox".into(), json!(sandbox.name));
+        fields.insert("started_at".into(), json!(views::time(started)));
+        kept.put(&mut fields);
+        print::json(&Value::Object(fields))?;
+        return Ok(exit::of_end(followed.end.ended));
+    }
+    let (end, took) = stream::finish(followed).await?;
+    explain(&end, took);
+    Ok(exit::of_end(end.ended))
+}
+
+fn run_fields(end: &ExecEnd, took: Duration) -> Map<String, Value> {
+    let signal = match end.ended {
+        Ended::Signal(signal) => Some(signal),
+        Ended::OutOfMemory => Some(9),
+        _ => None,
+    };
+    let value = json!({
+        "status": end.ended.word(),
+        "exit_code": end.ended.exit_code(),
+        "signal": signal,
+        "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        "peak_memory_bytes": end.peak_memory_bytes,
+        "cpu_time_ms": end.cpu_time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+        "source": "cli",
+    });
+    match value {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}
+
+/// Says on standard error what an exit code alone does not tell.
+fn explain(end: &ExecEnd, took: Duration) {
+    let seconds = crate::text::human::duration(took);
+    match end.ended {
+        Ended::TimedOut => print::note(&format!(
+            "sandtop: timed out after {seconds}; all its processes were ended"
+        )),
+        Ended::OutOfMemory => {
+            print::note("sandtop: out of memory; the sandbox's limit was reached");
+        }
+        Ended::Lost => print::note("sandtop: the sandbox or its engine went away"),
+        Ended::Code(_) | Ended::Signal(_) | Ended::Cancelled => {}
+    }
+}
+
+/// `shell`.
+pub(super) async fn shell(
+    front: &mut Front,
+    name: &str,
+    user: Option<&str>,
+    command: &[String],
+) -> Outcome<u8> {
+    front.refuse_if_read_only("opening a shell")?;
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        return Err(
+            Failure::new(FailureKind::Invalid, "a shell needs a terminal")
+                .with_hint("use `sandtop exec -i NAME -- sh` in scripts")
+                .into(),
+        );
+    }
+    let sandbox = front.session.find(name).await?;
+    let default = ["sh", "-c", LOGIN_SHELL].map(str::to_owned).to_vec();
+    let argv = if command.is_empty() {
+        default
+    } else {
+        command.to_vec()
+    };
+    let mut spec = ExecSpec::new(identity::exec_id(), argv);
+    spec.user = user.map(str::to_owned);
+    spec.stdin = StdinMode::Piped;
+    spec.tty = Some(terminal_size().unwrap_or(TtySize {
+        columns: 80,
+        rows: 24,
+    }));
+    spec.env.push((
+        "TERM".to_owned(),
+        std::env::var("TERM").unwrap_or_else(|_| "xterm-256color".to_owned()),
+    ));
+    terminal(front, &sandbox, spec).await
+}
+
+/// Runs a command on a terminal; ours is handed over for that time and given back however it ends.
+async fn terminal(front: &mut Front, sandbox: &Sandbox, spec: ExecSpec) -> Outcome<u8> {
+    let stream = front.session.stream_id();
+    let command = Command::Exec {
+        sandbox: sandbox.reference.clone(),
+        stream,
+        spec: Box::new(spec),
+    };
+    front.session.ask(command).await?;
+    let raw = RawMode::enter();
+    // On a terminal of its own the person sees what the program draws; that is what it was asked for.
+    let output = Output::Through(Writer::start(true));
+    let followed = Follower::new(&mut front.session, stream, output, InputFrom::Stdin)
+        .follow(true)
+        .await;
+    let ended = match followed {
+        Ok(followed) => stream::finish(followed).await,
+        Err(stop) => Err(stop),
+    };
+    drop(raw);
+    Ok(exit::of_end(ended?.0.ended))
+}
+
+/// Our terminal without line editing and signals of its own, until dropped.
+struct RawMode(Option<rustix::termios::Termios>);
+
+impl RawMode {
+    fn enter() -> Self {
+        let Ok(before) = rustix::termios::tcgetattr(rustix::stdio::stdin()) else {
+            return Self(None);
+        };
+        let mut raw = before.clone();
+        raw.make_raw();
+        let _ = rustix::termios::tcsetattr(
+            rustix::stdio::stdin(),
+            rustix::termios::OptionalActions::Flush,
+            &raw,
+        );
+        Self(Some(before))
+    }
+}
+
+impl Drop for RawMode {
+    fn drop(&mut self) {
+        if let Some(before) = &self.0 {
+            let _ = rustix::termios::tcsetattr(
+                rustix::stdio::stdin(),
+                rustix::termios::OptionalActions::Flush,
+                before,
+            );
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! `files`: look at and change files of a sandbox.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use serde_json::{Map, Value, json};
+
+use super::args::FilesVerb;
+use super::output::{Kept, Writer};
+use super::print::{self, Format, Outcome};
+use super::session::unexpected;
+use super::stream::{self, Follower, InputFrom, Output};
+use super::{Front, exit, views};
+use crate::domain::{FileEntry, FileKind, Sandbox, SandboxPath, StreamId};
+use crate::protocol::{Command, Failure, FailureKind, FileOp, Reply};
+use crate::text::{Table, human, safe_line};
+
+/// Runs one of the file verbs.
+pub(super) async fn run(front: &mut Front, verb: &FilesVerb) -> Outcome<u8> {
+    match verb {
+        FilesVerb::Ls { name, path } => list(front, name, path.as_deref()).await,
+        FilesVerb::Cat { name, paths } => cat(front, name, paths).await,
+        FilesVerb::Put { name, path, mode } => put(front, name, path, mode.as_deref()).await,
+        FilesVerb::Rm {
+            name,
+            paths,
+            recursive,
+        } => remove(front, name, paths, *recursive).await,
+        FilesVerb::Mv { name, from, to } => rename(front, name, from, to).await,
+        FilesVerb::Mkdir { name, paths } => make_dirs(front, name, paths).await,
+        FilesVerb::Stat { name, path } => stat(front, name, path).await,
+    }
+}
+
+/// Reads a path of a sandbox; a relative one starts at the usual work directory.
+pub(super) fn path_in(front: &Front, path: &OsStr) -> Result<SandboxPath, Failure> {
+    let base = &front.config.sandbox.work_dir;
+    SandboxPath::resolve(path.as_bytes(), base)
+        .map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()))
+}
+
+async fn operate(front: &mut Front, sandbox: &Sandbox, op: FileOp) -> Result<Reply, Failure> {
+    front
+        .session
+        .ask(Command::File {
+            sandbox: sandbox.reference.clone(),
+            op,
+        })
+        .await
+}
+
+async fn list(front: &mut Front, name: &str, path: Option<&OsStr>) -> Outcome<u8> {
+    let path = match path {
+        Some(path) => path_in(front, path)?,
+        None => front.config.sandbox.work_dir.clone(),
+    };
+    let sandbox = front.session.find(name).await?;
+    let entries = match operate(front, &sandbox, FileOp::List(path.clone())).await? {
+        Reply::Entries(entries) => entries,
+        other => return Err(unexpected(&other).into()),
+    };
+    match front.format {
+        Format::Json => print::json(
+            &entries
+                .iter()
+                .map(|entry| in_directory(entry, &path))
+                .collect::<Vec<_>>(),
+        )?,
+        Format::Text if entries.is_empty() => {}
+        Format::Text => print::line(&table(&entries).to_string())?,
+    }
+    Ok(exit::OK)
+}
+
+fn in_directory(entry: &FileEntry, directory: &SandboxPath) -> Value {
+    let path = directory
+        .join(&entry.name)
+        .unwrap_or_else(|_| directory.clone());
+    views::file(entry, &path)
+}
+
+fn table(entries: &[FileEntry]) -> Table {
+    let mut table = Table::new(&["MODE", "OWNER", "SIZE", "CHANGED", "NAME"]);
+    for entry in entries {
+        table.row(cells(entry));
+    }
+    table
+}
+
+fn cells(entry: &FileEntry) -> Vec<String> {
+    let (letter, suffix) = match &entry.kind {
+        FileKind::File => ('-', String::new()),
+        FileKind::Directory => ('d', "/".to_owned()),
+        FileKind::Symlink { target } => ('l', format!(" -> {}", safe_line(target))),
+        FileKind::Special => ('?', String::new()),
+    };
+    vec![
+        format!("{letter}{}", permissions(entry.mode)),
+        format!("{}:{}", entry.uid, entry.gid),
+        human::bytes(entry.size),
+        entry.modified_at.format("%Y-%m-%d %H:%M").to_string(),
+        format!("{}{suffix}", safe_line(&entry.name)),
+    ]
+}
+
+fn permissions(mode: u32) -> String {
+    let letters = ["r", "w", "x"].repeat(3);
+    let bits = (0..9).rev().map(|bit| mode & (1 << bit) != 0);
+    letters
+        .iter()
+        .zip(bits)
+        .map(|(letter, set)| if set { *letter } else { "-" })
+        .collect()
+}
+
+async fn stat(front: &mut Front, name: &str, path: &OsStr) -> Outcome<u8> {
+    let path = path_in(front, path)?;
+    let sandbox = front.session.find(name).await?;
+    let entry = match operate(front, &sandbox, FileOp::Stat(path.clone())).await? {
+        Reply::Entry(entry) => entry,
+        other => return Err(unexpected(&other).into()),
+    };
+    match front.format {
+        Format::Json => print::json(&views::file(&entry, &path))?,
+        Format::Text => print::line(&table(std::slice::from_ref(&entry)).to_string())?,
+    }
+    Ok(exit::OK)
+}
+
+async fn cat(front: &mut Front, name: &str, paths: &[std::ffi::OsString]) -> Outcome<u8> {
+    let sandbox = front.session.find(name).await?;
+    let mut kept = Vec::new();
+    for path in paths {
+        let path = path_in(front, path)?;
+        match front.format {
+            Format::Text => drop(
+                read(
+                    front,
+                    &sandbox,
+                    &path,
+                    Output::Through(Writer::start(false)),
+                )
+                .await?,
+            ),
+            Format::Json => kept.push(content(front, &sandbox, &path).await?),
+        }
+    }
+    if front.format == Format::Json {
+        match kept.as_slice() {
+            [one] => print::json(one)?,
+            many => print::json(&many)?,
+        }
+    }
+    Ok(exit::OK)
+}
+
+async fn read(
+    front: &mut Front,
+    sandbox: &Sandbox,
+    path: &SandboxPath,
+    output: Output,
+) -> Outcome<Output> {
+    let stream = front.session.stream_id();
+    let command = Command::ReadFile {
+        sandbox: sandbox.reference.clone(),
+        stream,
+        path: path.clone(),
+        limit: None,
+    };
+    front.session.ask(command).await?;
+    let followed = Follower::new(&mut front.session, stream, output, InputFrom::Nothing)
+        .follow(false)
+        .await?;
+    match followed.output {
+        Output::Kept(_) => Ok(followed.output),
+        Output::Through(_) => stream::finish(followed)
+            .await
+            .map(|_| Output::Kept(Kept::new(0))),
+    }
+}
+
+async fn content(front: &mut Front, sandbox: &Sandbox, path: &SandboxPath) -> Outcome<Value> {
+    let output = Output::Kept(Kept::new(front.config.json_limit));
+    let mut fields = Map::new();
+    views::put_text(&mut fields, "path", path.as_bytes());
+    if let Output::Kept(kept) = read(front, sandbox, path, output).await? {
+        let (bytes, cut) = kept.stdout();
+        views::put_text(&mut fields, "content", bytes);
+        fields.insert("truncated".into(), json!(cut));
+    }
+    Ok(Value::Object(fields))
+}
+
+async fn put(front: &mut Front, name: &str, path: &OsStr, mode: Option<&str>) -> Outcome<u8> {
+    front.refuse_if_read_only("writing a file")?;
+    let path = path_in(front, path)?;
+    let mode = mode.map(octal).transpose()?;
+    let sandbox = front.session.find(name).await?;
+    let stream: StreamId = front.session.stream_id();
+    let command = Command::WriteFile {
+        sandbox: sandbox.reference.clone(),
+        stream,
+        path: path.clone(),
+        mode,
+    };
+    front.session.ask(command).await?;
+    let output = Output::Kept(Kept::new(0));
+    let followed = Follower::new(&mut front.session, stream, output, InputFrom::Stdin)
+        .follow(false)
+        .await?;
+    if followed.end.ended != crate::domain::Ended::Code(0) {
+        return Err(Failure::new(
+            FailureKind::Interrupted,
+            format!("writing {path} was called off; nothing was changed"),
+        )
+        .into());
+    }
+    done(front.format, "path", &path)
+}
+
+fn octal(text: &str) -> Result<u32, Failure> {
+    let bits = u32::from_str_radix(text, 8)
+        .ok()
+        .filter(|bits| *bits <= 0o7777);
+    bits.ok_or_else(|| {
+        Failure::new(
+            FailureKind::Invalid,
+            format!("--mode: `{text}` is not a mode such as 644"),
+        )
+    })
+}
+
+fn done(format: Format, key: &str, path: &SandboxPath) -> Outcome<u8> {
+    if format == Format::Json {
+        let mut fields = Map::new();
+        views::put_text(&mut fields, key, path.as_bytes());
+        fields.insert("ok".into(), json!(true));
+        print::json(&Value::Object(fields))?;
+    }
+    Ok(exit::OK)
+}
+
+async fn remove(
+    front: &mut Front,
+    name: &str,
+    paths: &[std::ffi::OsString],
+    recursive: bool,
+) -> Outcome<u8> {
+    front.refuse_if_read_only("deleting files")?;
+    each(front, name, paths, |path| FileOp::Delete {
+        path,
+        recursive,
+    })
+    .await
+}
+
+async fn make_dirs(front: &mut Front, name: &str, paths: &[std::ffi::OsString]) -> Outcome<u8> {
+    front.refuse_if_read_only("making directories")?;
+    each(front, name, paths, FileOp::MakeDir).await
+}
+
+/// Does the same to several paths; a directory that is not empty gets the hint that helps.
+async fn each(
+    front: &mut Front,
+    name: &str,
+    paths: &[std::ffi::OsString],
+    op: impl Fn(SandboxPath) -> FileOp,
+) -> Outcome<u8> {
+    let paths: Vec<SandboxPath> = paths
+        .iter()
+        .map(|path| path_in(front, path))
+        .collect::<Result<_, _>>()?;
+    let sandbox = front.session.find(name).await?;
+    for path in &paths {
+        operate(front, &sandbox, op(path.clone()))
+            .await
+            .map_err(|failure| match failure.kind {
+                FailureKind::Conflict if failure.message.contains("not empty") => {
+                    failure.with_hint("use `files rm -r`")
+                }
+                _ => failure,
+            })?;
+    }
+    if front.format == Format::Json {
+        print::json(&json!({"ok": true, "paths": paths}))?;
+    }
+    Ok(exit::OK)
+}
+
+async fn rename(front: &mut Front, name: &str, from: &OsStr, to: &OsStr) -> Outcome<u8> {
+    front.refuse_if_read_only("moving files")?;
+    let (from, to) = (path_in(front, from)?, path_in(front, to)?);
+    let sandbox = front.session.find(name).await?;
+    operate(
+        front,
+        &sandbox,
+        FileOp::Rename {
+            from,
+            to: to.clone(),
+        },
+    )
+    .await?;
+    done(front.format, "path", &to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_read_like_ls() {
+        assert_eq!(permissions(0o644), "rw-r--r--");
+        assert_eq!(permissions(0o1777), "rwxrwxrwx");
+        assert_eq!(octal("755").ok(), Some(0o755));
+        assert!(octal("9").is_err() && octal("77777").is_err());
+    }
+}

@@ -1,0 +1,40 @@
+//! Who this process is, and words that nobody else makes.
+
+use std::hash::{BuildHasher, RandomState};
+
+use crate::domain::{ExecId, Owner};
+
+/// Describes this process as the owner of what it creates.
+pub(super) fn owner() -> Owner {
+    Owner {
+        host: rustix::system::uname()
+            .nodename()
+            .to_string_lossy()
+            .into_owned(),
+        pid: std::process::id(),
+        started: start_time().unwrap_or(0),
+        user: ["USER", "LOGNAME"]
+            .iter()
+            .find_map(|name| std::env::var(name).ok())
+            .filter(|user| !user.is_empty()),
+    }
+}
+
+/// Reads when this process started, in the kernel's ticks: what tells a reused pid from it.
+fn start_time() -> Option<u64> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    let (_, after) = stat.rsplit_once(')')?;
+    after.split_whitespace().nth(19)?.parse().ok()
+}
+
+/// Makes 32 hexadecimal digits; the standard library seeds its hashers from the system's random numbers.
+pub(super) fn random_word() -> String {
+    let word = || RandomState::new().hash_one(std::time::Instant::now());
+    format!("{:016x}{:016x}", word(), word())
+}
+
+/// Makes the id of an exec.
+pub(super) fn exec_id() -> ExecId {
+    let word = random_word();
+    ExecId::new(word.get(..16).unwrap_or(&word))
+}

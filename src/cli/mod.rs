@@ -1,0 +1,215 @@
+//! The headless front end: verbs in, text or JSON out, exit codes that mean something.
+
+mod args;
+mod cp;
+mod exec;
+mod exit;
+mod files;
+mod identity;
+mod output;
+mod print;
+mod sandboxes;
+mod session;
+mod settings;
+mod spec;
+mod stream;
+mod views;
+mod watching;
+
+use std::io::IsTerminal;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+pub use args::{Cli, Global, Verb};
+
+use crate::config::{Config, LoadOptions};
+use crate::domain::HostName;
+use crate::manager::ManagerHandle;
+use crate::protocol::{Action, Event, Failure, FailureKind};
+use print::{Format, Outcome, Stop};
+use session::Session;
+
+/// The name of the host that is always there.
+pub const HOST: &str = "local";
+
+/// What a verb works with.
+pub struct Front {
+    session: Session,
+    config: Config,
+    format: Format,
+    host: Option<HostName>,
+    read_only: bool,
+}
+
+impl Front {
+    /// Prepares to speak with a manager.
+    #[must_use]
+    pub fn new(
+        handle: ManagerHandle,
+        events: tokio::sync::mpsc::Receiver<Event>,
+        config: Config,
+        global: &Global,
+    ) -> Self {
+        let format = format_of(global);
+        let host = global.host.clone().map(HostName::new);
+        let session = Session::new(handle, events, format, host.clone());
+        Self {
+            session,
+            config,
+            format,
+            host,
+            read_only: global.read_only,
+        }
+    }
+
+    fn refuse_if_read_only(&self, what: &str) -> Result<(), Failure> {
+        if !self.read_only {
+            return Ok(());
+        }
+        Err(Failure::new(
+            FailureKind::Refused,
+            format!("{what} is refused in read-only mode"),
+        )
+        .with_hint("leave out --read-only"))
+    }
+}
+
+fn format_of(global: &Global) -> Format {
+    if global.json {
+        Format::Json
+    } else {
+        Format::Text
+    }
+}
+
+/// Reads the command line; help, versions and mistakes are answered here, with their exit code.
+///
+/// # Errors
+/// The exit code, when there is nothing more to do.
+pub fn parse() -> Result<Cli, u8> {
+    let asked_for_json = std::env::args_os()
+        .take_while(|arg| arg != "--")
+        .any(|arg| arg == "--json");
+    Cli::try_parse().map_err(|error| {
+        let is_mistake = !matches!(
+            error.kind(),
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+        );
+        if is_mistake && asked_for_json {
+            let text = error.render().to_string();
+            let message = text
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .trim_start_matches("error: ")
+                .to_owned();
+            print::failure(
+                &Failure::new(FailureKind::Invalid, message).with_hint("see `sandtop --help`"),
+                Format::Json,
+            );
+        } else {
+            // A closed pipe is nobody's mistake.
+            let _ = error.print();
+        }
+        if is_mistake { exit::USAGE } else { exit::OK }
+    })
+}
+
+/// Runs the verbs that need no engine; `None` if this one does.
+#[must_use]
+pub fn run_offline(cli: &Cli, options: &LoadOptions) -> Option<u8> {
+    let format = format_of(&cli.global);
+    let outcome = match &cli.verb {
+        Some(Verb::Config(verb)) => settings::config(*verb, options, format),
+        Some(Verb::Completions { shell }) => settings::completions(*shell),
+        Some(Verb::Man) => settings::manual(),
+        None => no_verb(),
+        Some(_) => return None,
+    };
+    Some(code_of(outcome, format))
+}
+
+/// `sandtop` alone.
+fn no_verb() -> Outcome<u8> {
+    if !std::io::stdout().is_terminal() {
+        return Err(
+            Failure::new(FailureKind::Invalid, "the dashboard needs a terminal")
+                .with_hint("`sandtop --help` lists the verbs for scripts")
+                .into(),
+        );
+    }
+    Err(Failure::new(
+        FailureKind::Invalid,
+        "the dashboard is not part of this version yet",
+    )
+    .with_hint("`sandtop --help` lists what it can do")
+    .into())
+}
+
+/// Tells a failure that came before any verb could run.
+#[must_use]
+pub fn refuse(failure: &Failure, global: &Global) -> u8 {
+    print::failure(failure, format_of(global));
+    exit::of_failure(failure.kind)
+}
+
+/// Says something to the person, beside the result.
+pub fn tell(text: &str) {
+    print::note(text);
+}
+
+/// Runs a verb and gives its exit code.
+pub async fn run(front: &mut Front, verb: &Verb, options: &LoadOptions) -> u8 {
+    let outcome = dispatch(front, verb, options).await;
+    code_of(outcome, front.format)
+}
+
+fn code_of(outcome: Outcome<u8>, format: Format) -> u8 {
+    match outcome {
+        Ok(code) => code,
+        Err(Stop::ClosedPipe) => exit::OK,
+        Err(Stop::Failed(failure)) => {
+            print::failure(&failure, format);
+            exit::of_failure(failure.kind)
+        }
+    }
+}
+
+async fn dispatch(front: &mut Front, verb: &Verb, options: &LoadOptions) -> Outcome<u8> {
+    match verb {
+        Verb::Ls { all } => sandboxes::list(front, *all).await,
+        Verb::Create(args) => {
+            front.refuse_if_read_only("creating a sandbox")?;
+            sandboxes::create(front, args).await
+        }
+        Verb::Start(names) => act(front, &names.names, Action::Start).await,
+        Verb::Stop(names) => act(front, &names.names, Action::Stop).await,
+        Verb::Restart(names) => act(front, &names.names, Action::Restart).await,
+        Verb::Kill(names) => act(front, &names.names, Action::Kill).await,
+        Verb::Pause(names) => act(front, &names.names, Action::Pause).await,
+        Verb::Resume(names) => act(front, &names.names, Action::Resume).await,
+        Verb::Rm { force, names } => {
+            act(front, &names.names, Action::Remove { force: *force }).await
+        }
+        Verb::Exec(args) => exec::exec(front, args).await,
+        Verb::Sessions { name, drop } => sandboxes::sessions(front, name, drop.as_deref()).await,
+        Verb::Shell {
+            name,
+            user,
+            command,
+        } => exec::shell(front, name, user.as_deref(), command).await,
+        Verb::Files(verb) => files::run(front, verb).await,
+        Verb::Cp { from, to } => cp::copy(front, from, to).await,
+        Verb::Stats { names, watch } => watching::stats(front, names, *watch).await,
+        Verb::Inspect { name } => sandboxes::inspect(front, name).await,
+        Verb::Events { follow, since } => watching::events(front, *follow, *since).await,
+        Verb::Doctor => settings::doctor(front, options).await,
+        Verb::Config(_) | Verb::Completions { .. } | Verb::Man => Ok(exit::OK),
+    }
+}
+
+async fn act(front: &mut Front, names: &[String], action: Action) -> Outcome<u8> {
+    front.refuse_if_read_only(&format!("to {} a sandbox", action.verb()))?;
+    sandboxes::act(front, names, action).await
+}

@@ -1,0 +1,119 @@
+//! The JSON that scripts rely on, field by field.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde_json::{Map, Value, json};
+
+use crate::domain::{Details, FileEntry, FileKind, Happening, Sample, Sandbox, SandboxPath};
+
+/// Writes a time.
+pub(super) fn time(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+/// Shapes a sandbox.
+pub(super) fn sandbox(sandbox: &Sandbox, now: DateTime<Utc>) -> Value {
+    let since = sandbox.started_at.unwrap_or(sandbox.created_at);
+    let idle = (now - since).num_seconds().max(0);
+    json!({
+        "name": sandbox.name,
+        "id": sandbox.reference.id.as_str(),
+        "host": sandbox.reference.host,
+        "engine": sandbox.engine,
+        "image": sandbox.image,
+        "phase": sandbox.phase,
+        "created_at": time(sandbox.created_at),
+        "started_at": sandbox.started_at.map(time),
+        "idle_s": idle,
+        "reap_in_s": null,
+        "owned": sandbox.owner.is_some(),
+        "pinned": false,
+        "owner": sandbox.owner,
+        "limits": sandbox.limits,
+        "network": sandbox.network,
+        "labels": sandbox.labels,
+    })
+}
+
+/// Shapes everything about a sandbox.
+pub(super) fn details(details: &Details, now: DateTime<Utc>) -> Value {
+    let mut value = sandbox(&details.sandbox, now);
+    if let Value::Object(fields) = &mut value {
+        fields.insert("posture".into(), json!(details.posture));
+        fields.insert("env".into(), json!(details.env_names));
+        fields.insert("work_dir".into(), json!(details.work_dir));
+        if let Some(death) = &details.death {
+            fields.insert("death".into(), json!(death));
+        }
+    }
+    value
+}
+
+/// Shapes live figures.
+pub(super) fn sample(name: &str, sample: &Sample) -> Value {
+    json!({
+        "name": name,
+        "at": time(sample.at),
+        "cpu_percent": (sample.cpu_percent * 100.0).round() / 100.0,
+        "cpus_limit": sample.cpus_limit,
+        "memory_bytes": sample.memory_bytes,
+        "memory_limit_bytes": sample.memory_limit_bytes,
+        "pids": sample.pids,
+        "net_rx_bytes": sample.net_rx_bytes,
+        "net_tx_bytes": sample.net_tx_bytes,
+    })
+}
+
+/// Shapes something that happened.
+pub(super) fn happening(happening: &Happening) -> Value {
+    let mut value = json!(happening.what);
+    if let Value::Object(fields) = &mut value {
+        fields.insert("at".into(), json!(time(happening.at)));
+        fields.insert("name".into(), json!(happening.name));
+        fields.insert("host".into(), json!(happening.sandbox.host));
+        fields.insert("id".into(), json!(happening.sandbox.id.as_str()));
+    }
+    value
+}
+
+/// Shapes a file.
+pub(super) fn file(entry: &FileEntry, path: &SandboxPath) -> Value {
+    let mut fields = Map::new();
+    put_text(&mut fields, "name", &entry.name);
+    put_text(&mut fields, "path", path.as_bytes());
+    fields.insert("kind".into(), json!(entry.kind.word()));
+    if let FileKind::Symlink { target } = &entry.kind {
+        put_text(&mut fields, "target", target);
+    }
+    fields.insert("size".into(), json!(entry.size));
+    fields.insert("mode".into(), json!(format!("{:04o}", entry.mode)));
+    fields.insert("uid".into(), json!(entry.uid));
+    fields.insert("gid".into(), json!(entry.gid));
+    fields.insert("modified_at".into(), json!(time(entry.modified_at)));
+    Value::Object(fields)
+}
+
+/// Adds bytes as text; if they are not valid UTF-8, also exactly, as `KEY_base64`.
+pub(super) fn put_text(fields: &mut Map<String, Value>, key: &str, bytes: &[u8]) {
+    fields.insert(key.into(), json!(String::from_utf8_lossy(bytes)));
+    if std::str::from_utf8(bytes).is_err() {
+        fields.insert(format!("{key}_base64"), json!(STANDARD.encode(bytes)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_no_text_are_also_given_exactly() {
+        let mut fields = Map::new();
+        put_text(&mut fields, "stdout", b"a\xffb");
+        put_text(&mut fields, "stderr", "ü".as_bytes());
+        assert_eq!(
+            Value::Object(fields),
+            json!({"stdout": "a\u{fffd}b", "stdout_base64": "Yf9i", "stderr": "ü"})
+        );
+    }
+}

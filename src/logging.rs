@@ -1,0 +1,35 @@
+//! The log: a file that rolls by day, never the terminal.
+
+use std::path::{Path, PathBuf};
+
+use tracing_appender::non_blocking::WorkerGuard;
+use tracing_appender::rolling::{Builder, Rotation};
+use tracing_subscriber::EnvFilter;
+
+/// Days that are kept.
+const KEPT: usize = 5;
+
+/// Starts logging; the guard writes the last lines when it is dropped. Without a writable directory nothing is logged.
+#[must_use]
+pub fn start(state_dir: &Path, level: &str, verbose: u8) -> Option<(WorkerGuard, PathBuf)> {
+    let level = match verbose {
+        0 => level,
+        1 => "debug",
+        _ => "trace",
+    };
+    let builder = Builder::new()
+        .rotation(Rotation::DAILY)
+        .filename_prefix("sandtop")
+        .filename_suffix("log")
+        .max_log_files(KEPT);
+    let file = builder.build(state_dir).ok()?;
+    let (writer, guard) = tracing_appender::non_blocking(file);
+    // The client library logs whole bodies at debug; they may hold what people keep in sandboxes.
+    let filter = EnvFilter::new(format!("warn,sandtop={level}"));
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(writer)
+        .with_ansi(false);
+    subscriber.try_init().ok()?;
+    Some((guard, state_dir.to_path_buf()))
+}

@@ -1,0 +1,85 @@
+//! The background task that owns the engines: requests come in by one channel, events go out by another.
+//!
+//! Every request gets exactly one reply. Work runs in tasks that the manager owns; when it ends, they end. Both channels are
+//! bounded: a full request channel is refused at once, so that a front end never waits; a full event channel makes the manager
+//! wait, which slows the pump, which slows the sandbox.
+
+mod activity;
+mod backoff;
+mod context;
+mod host_tree;
+mod lifecycle;
+mod pump;
+mod run;
+mod slots;
+mod streams;
+mod transfer;
+mod watch;
+
+use std::future::Future;
+use std::path::PathBuf;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use crate::domain::HostName;
+use crate::engine::SharedEngine;
+use crate::protocol::{Event, Request};
+
+/// Requests that may wait.
+const REQUESTS: usize = 64;
+/// Events that may wait; with output in pieces of at most 64 KiB this bounds memory to 16 MiB.
+const EVENTS: usize = 256;
+
+/// One engine under a name.
+#[derive(Clone)]
+pub struct Host {
+    /// Its name.
+    pub name: HostName,
+    /// Its engine.
+    pub engine: SharedEngine,
+    /// Where processes that share this engine agree on free slots; `None` keeps the count to this process.
+    pub slots: Option<PathBuf>,
+}
+
+/// What the manager must know.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Most sandboxes per host.
+    pub max_sandboxes: usize,
+}
+
+/// Sends requests to the manager.
+#[derive(Debug, Clone)]
+pub struct ManagerHandle {
+    requests: mpsc::Sender<Request>,
+}
+
+/// The request could not be taken: too many are waiting, or the manager has ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Busy(pub Request);
+
+impl ManagerHandle {
+    /// Hands a request over without waiting.
+    ///
+    /// # Errors
+    /// Too many requests are waiting; the request comes back.
+    pub fn submit(&self, request: Request) -> Result<(), Busy> {
+        self.requests
+            .try_send(request)
+            .map_err(|error| Busy(error.into_inner()))
+    }
+}
+
+/// Starts the manager. It ends when `shutdown` is ready or the handle is dropped, after its tasks have cleaned up.
+pub fn spawn(
+    hosts: Vec<Host>,
+    options: Options,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> (ManagerHandle, mpsc::Receiver<Event>, JoinHandle<()>) {
+    let (requests, incoming) = mpsc::channel(REQUESTS);
+    let (outgoing, events) = mpsc::channel(EVENTS);
+    let manager = run::Manager::new(hosts, options, outgoing);
+    let task = tokio::spawn(manager.run(incoming, shutdown));
+    (ManagerHandle { requests }, events, task)
+}

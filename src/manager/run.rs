@@ -1,0 +1,318 @@
+//! The manager's loop: takes requests, starts a task for each, and sees every task to its end.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::time::Duration;
+
+use chrono::Utc;
+use tokio::sync::{mpsc, watch};
+use tokio::task::{Id, JoinError, JoinSet};
+
+use super::activity::Activity;
+use super::context::Context;
+use super::streams::{Input, Inputs, Stream, Streams};
+use super::{Host, Options, lifecycle, streams, transfer, watch as watching};
+use crate::domain::{RequestId, SandboxRef, StreamId};
+use crate::protocol::{Action, Command, Event, Failure, FailureKind, Reply, Request, Topic};
+
+/// How long tasks get to clean up when the manager ends.
+const CLEAN_UP: Duration = Duration::from_secs(8);
+
+/// What a task tells the loop when it has ended.
+pub(super) enum Finished {
+    /// Nothing the loop must know.
+    Plain,
+    /// A stream is over.
+    Stream(StreamId),
+    /// A sandbox is gone.
+    Removed(SandboxRef),
+}
+
+/// The manager's own state; all of it is touched by one task only.
+pub(super) struct Manager {
+    context: Context,
+    close: watch::Sender<bool>,
+    tasks: JoinSet<Finished>,
+    requests: HashMap<Id, RequestId>,
+    streams: Streams,
+    activity: Activity,
+}
+
+impl Manager {
+    pub(super) fn new(hosts: Vec<Host>, options: Options, events: mpsc::Sender<Event>) -> Self {
+        let (close, closing) = watch::channel(false);
+        Self {
+            context: Context::new(hosts, options, events, closing),
+            close,
+            tasks: JoinSet::new(),
+            requests: HashMap::new(),
+            streams: Streams::default(),
+            activity: Activity::default(),
+        }
+    }
+
+    /// Serves until `shutdown` is ready or nobody can send requests any more.
+    pub(super) async fn run(
+        mut self,
+        mut requests: mpsc::Receiver<Request>,
+        shutdown: impl Future<Output = ()> + Send,
+    ) {
+        tokio::pin!(shutdown);
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut shutdown => break,
+                Some(ended) = self.tasks.join_next_with_id(), if !self.tasks.is_empty() => self.ended(ended).await,
+                request = requests.recv() => match request {
+                    Some(request) => self.take(request),
+                    None => break,
+                },
+            }
+        }
+        self.wind_down().await;
+    }
+
+    /// Tells the tasks to stop and waits for them, but not for ever.
+    async fn wind_down(&mut self) {
+        let _ = self.close.send(true);
+        let drained = async { while self.tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(CLEAN_UP, drained).await.is_err() {
+            tracing::warn!(
+                left = self.tasks.len(),
+                "tasks did not end in time and were dropped"
+            );
+        }
+        self.tasks.shutdown().await;
+    }
+
+    /// Books the end of a task; one that panicked still owes its reply.
+    async fn ended(&mut self, ended: Result<(Id, Finished), JoinError>) {
+        match ended {
+            Ok((id, finished)) => {
+                self.requests.remove(&id);
+                self.book(finished);
+            }
+            Err(error) => self.failed(&error).await,
+        }
+    }
+
+    fn book(&mut self, finished: Finished) {
+        match finished {
+            Finished::Plain => {}
+            Finished::Stream(id) => self.close_stream(id),
+            Finished::Removed(sandbox) => self.activity.forget(&sandbox),
+        }
+    }
+
+    fn close_stream(&mut self, id: StreamId) {
+        if let Some(stream) = self.streams.close(id) {
+            self.activity.end(&stream.sandbox, Utc::now());
+        }
+    }
+
+    async fn failed(&mut self, error: &JoinError) {
+        tracing::error!(%error, "a task of the manager failed");
+        if let Some(request) = self.requests.remove(&error.id()) {
+            let failure = Failure::new(
+                FailureKind::Internal,
+                "sandtop made a mistake while doing this; the log says more",
+            );
+            self.context.reply(request, Err(failure)).await;
+        }
+    }
+
+    /// Starts what a request asks for.
+    fn take(&mut self, Request { id, command }: Request) {
+        tracing::debug!(id = id.0, command = name_of(&command), "request");
+        match command {
+            Command::Act { sandbox, action } => self.act(id, sandbox, action),
+            Command::Watch(topic) => self.watch(id, &topic),
+            Command::Exec { .. } | Command::ReadFile { .. } | Command::WriteFile { .. } => {
+                self.open_stream(id, command);
+            }
+            Command::Input { stream, bytes } => self.input(id, stream, Input::Bytes(id, bytes)),
+            Command::EndInput(stream) => self.input(id, stream, Input::End(id)),
+            Command::Resize { stream, size } => {
+                let known = self.streams.find(stream);
+                self.answer(id, move |c| async move {
+                    streams::resize(&c, known?, size).await
+                });
+            }
+            Command::Cancel(stream) => {
+                let known = self.streams.find(stream);
+                self.answer(
+                    id,
+                    move |c| async move { streams::cancel(&c, known?).await },
+                );
+            }
+            other => self.take_plain(id, other),
+        }
+    }
+
+    /// Starts what is answered by one task without further ado.
+    fn take_plain(&mut self, id: RequestId, command: Command) {
+        if let Command::File { sandbox, .. }
+        | Command::CopyIn { sandbox, .. }
+        | Command::CopyOut { sandbox, .. } = &command
+        {
+            self.activity.touch(sandbox, Utc::now());
+        }
+        self.answer(id, move |context| async move {
+            perform(&context, id, command).await
+        });
+    }
+
+    fn open_stream(&mut self, id: RequestId, command: Command) {
+        match command {
+            Command::Exec {
+                sandbox,
+                stream,
+                spec,
+            } => {
+                let opened = Stream::exec(sandbox, spec.id.clone());
+                self.open(id, stream, opened, |c, s| {
+                    streams::exec(c, id, stream, s, *spec)
+                });
+            }
+            Command::ReadFile {
+                sandbox,
+                stream,
+                path,
+                limit,
+            } => {
+                let opened = Stream::file(sandbox);
+                self.open(id, stream, opened, |c, s| {
+                    streams::read(c, id, stream, s, path, limit)
+                });
+            }
+            Command::WriteFile {
+                sandbox,
+                stream,
+                path,
+                mode,
+            } => {
+                let opened = Stream::file(sandbox);
+                self.open(id, stream, opened, |c, s| {
+                    streams::write(c, id, stream, s, path, mode)
+                });
+            }
+            other => self.take_plain(id, other),
+        }
+    }
+
+    /// Starts a task that ends in the reply.
+    fn answer<F>(&mut self, id: RequestId, work: impl FnOnce(Context) -> F)
+    where
+        F: Future<Output = Result<Reply, Failure>> + Send + 'static,
+    {
+        let context = self.context.clone();
+        let work = work(context.clone());
+        self.start(id, async move {
+            let outcome = work.await;
+            context.reply(id, outcome).await;
+            Finished::Plain
+        });
+    }
+
+    fn start(&mut self, id: RequestId, task: impl Future<Output = Finished> + Send + 'static) {
+        let handle = self.tasks.spawn(task);
+        self.requests.insert(handle.id(), id);
+    }
+
+    fn act(&mut self, id: RequestId, sandbox: SandboxRef, action: Action) {
+        let context = self.context.clone();
+        self.activity.touch(&sandbox, Utc::now());
+        self.start(id, async move {
+            let outcome = lifecycle::act(&context, &sandbox, action).await;
+            let gone = outcome.is_ok() && matches!(action, Action::Remove { .. });
+            context.reply(id, outcome).await;
+            if gone {
+                Finished::Removed(sandbox)
+            } else {
+                Finished::Plain
+            }
+        });
+    }
+
+    /// Opens a stream and starts the task that serves it.
+    fn open<F>(
+        &mut self,
+        id: RequestId,
+        stream: StreamId,
+        opened: (Stream, Inputs),
+        serve: impl FnOnce(Context, (Stream, Inputs)) -> F,
+    ) where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let (known, inputs) = opened;
+        if self.streams.open(stream, known.clone()).is_err() {
+            let failure = Failure::new(
+                FailureKind::Conflict,
+                "a stream of this number is open already",
+            );
+            return self.answer(id, |_| async move { Err(failure) });
+        }
+        self.activity.begin(&known.sandbox, Utc::now());
+        let serving = serve(self.context.clone(), (known, inputs));
+        self.start(id, async move {
+            serving.await;
+            Finished::Stream(stream)
+        });
+    }
+
+    /// Hands input to the stream's task, which replies when it has been taken.
+    fn input(&mut self, id: RequestId, stream: StreamId, input: Input) {
+        let sent = self
+            .streams
+            .find(stream)
+            .and_then(|known| known.accept(input));
+        if let Err(failure) = sent {
+            self.answer(id, |_| async move { Err(failure) });
+        }
+    }
+
+    fn watch(&mut self, id: RequestId, topic: &Topic) {
+        for host in self.context.hosts().to_vec() {
+            let (context, topic) = (self.context.clone(), topic.clone());
+            self.tasks.spawn(async move {
+                watching::watch(&context, &host, &topic).await;
+                Finished::Plain
+            });
+        }
+        self.answer(id, |_| async { Ok(Reply::Done) });
+    }
+}
+
+/// Does what needs nothing of the manager's own state.
+async fn perform(context: &Context, id: RequestId, command: Command) -> Result<Reply, Failure> {
+    match command {
+        Command::Refresh => lifecycle::refresh(context).await,
+        Command::Create { host, spec } => lifecycle::create(context, id, &host, &spec).await,
+        Command::Inspect(sandbox) => lifecycle::inspect(context, &sandbox).await,
+        Command::File { sandbox, op } => transfer::file(context, &sandbox, &op).await,
+        Command::CopyIn { sandbox, from, to } => {
+            transfer::copy_in(context, id, &sandbox, from, &to).await
+        }
+        Command::CopyOut { sandbox, from, to } => {
+            transfer::copy_out(context, id, &sandbox, &from, to).await
+        }
+        Command::Sessions(sandbox) => lifecycle::sessions(context, &sandbox).await,
+        Command::DropSession { sandbox, name } => {
+            lifecycle::drop_session(context, &sandbox, &name).await
+        }
+        Command::History { since } => lifecycle::history(context, since).await,
+        Command::Diagnose(host) => lifecycle::diagnose(context, &host).await,
+        other => {
+            let message = format!("{} was sent to the wrong place", name_of(&other));
+            Err(Failure::new(FailureKind::Internal, message))
+        }
+    }
+}
+
+fn name_of(command: &Command) -> String {
+    let text = format!("{command:?}");
+    text.split(|c: char| !c.is_alphanumeric())
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}

@@ -1,0 +1,135 @@
+//! File work and copies between the host and a sandbox, with progress.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures_util::stream::StreamExt;
+
+use super::context::Context;
+use super::host_tree;
+use crate::domain::{FileKind, RequestId, SandboxPath, SandboxRef, TreeItem};
+use crate::engine::{Note, TreeStream};
+use crate::protocol::{Copied, Failure, FailureKind, FileOp, Reply};
+
+/// How often a copy tells how far it is.
+const TELL_EVERY: Duration = Duration::from_millis(200);
+
+/// Does small work on files.
+pub(super) async fn file(
+    context: &Context,
+    sandbox: &SandboxRef,
+    op: &FileOp,
+) -> Result<Reply, Failure> {
+    let mut entries = context.engine(sandbox)?.file(&sandbox.id, op).await?;
+    match op {
+        FileOp::List(_) => Ok(Reply::Entries(entries)),
+        FileOp::Stat(path) => entries
+            .pop()
+            .map(Reply::Entry)
+            .ok_or_else(|| Failure::new(FailureKind::NotFound, format!("{path} was not found"))),
+        FileOp::MakeDir(_) | FileOp::Rename { .. } | FileOp::Delete { .. } => Ok(Reply::Done),
+    }
+}
+
+/// Copies a host file or folder into a sandbox.
+pub(super) async fn copy_in(
+    context: &Context,
+    request: RequestId,
+    sandbox: &SandboxRef,
+    from: PathBuf,
+    to: &SandboxPath,
+) -> Result<Reply, Failure> {
+    let engine = context.engine(sandbox)?;
+    let meter = Meter::default();
+    let tree = meter.measure(host_tree::read(from.clone()));
+    let sending = engine.unpack(&sandbox.id, to, tree);
+    let note = format!("copying {}", shown(&from));
+    watched(context, request, &note, &meter, async {
+        sending.await.map_err(Failure::from)
+    })
+    .await?;
+    Ok(Reply::Copied(meter.copied()))
+}
+
+/// Copies a file or folder of a sandbox to the host.
+pub(super) async fn copy_out(
+    context: &Context,
+    request: RequestId,
+    sandbox: &SandboxRef,
+    from: &SandboxPath,
+    to: PathBuf,
+) -> Result<Reply, Failure> {
+    let engine = context.engine(sandbox)?;
+    let meter = Meter::default();
+    let note = format!("copying {from}");
+    let work = async {
+        let tree = meter.measure(engine.pack(&sandbox.id, from).await?);
+        host_tree::write(to, tree).await
+    };
+    watched(context, request, &note, &meter, work).await?;
+    Ok(Reply::Copied(meter.copied()))
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Runs a copy, telling how far it is; ends it when the manager ends.
+async fn watched(
+    context: &Context,
+    request: RequestId,
+    note: &str,
+    meter: &Meter,
+    work: impl Future<Output = Result<(), Failure>>,
+) -> Result<(), Failure> {
+    let mut ticks = tokio::time::interval(TELL_EVERY);
+    tokio::pin!(work);
+    loop {
+        tokio::select! {
+            outcome = &mut work => return outcome,
+            _ = ticks.tick() => context.progress(request, Note { text: note.to_owned(), done: meter.copied().bytes, total: None }),
+            () = context.closing() => return Err(Failure::new(FailureKind::Interrupted, format!("{note} was called off"))),
+        }
+    }
+}
+
+/// Counts what passes.
+#[derive(Debug, Clone, Default)]
+struct Meter(Arc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    entries: AtomicU64,
+    bytes: AtomicU64,
+    skipped: AtomicU64,
+}
+
+impl Meter {
+    fn measure(&self, tree: TreeStream) -> TreeStream {
+        let counts = self.0.clone();
+        tree.inspect(move |item| match item {
+            Ok(TreeItem::Entry(entry)) if entry.kind == FileKind::Special => {
+                add(&counts.skipped, 1);
+            }
+            Ok(TreeItem::Entry(_)) => add(&counts.entries, 1),
+            Ok(TreeItem::Data(bytes)) => add(&counts.bytes, bytes.len() as u64),
+            Err(_) => {}
+        })
+        .boxed()
+    }
+
+    fn copied(&self) -> Copied {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Copied {
+            entries: read(&self.0.entries),
+            bytes: read(&self.0.bytes),
+            skipped: read(&self.0.skipped),
+        }
+    }
+}
+
+fn add(counter: &AtomicU64, more: u64) {
+    counter.fetch_add(more, Ordering::Relaxed);
+}

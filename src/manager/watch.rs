@@ -1,0 +1,151 @@
+//! Watching a host: its happenings and figures, across every loss of the connection.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use futures_util::stream::{BoxStream, StreamExt};
+use tokio_stream::StreamMap;
+
+use super::Host;
+use super::backoff::Backoff;
+use super::context::Context;
+use crate::domain::{Happening, Sample, Sandbox, SandboxRef};
+use crate::engine::{EngineError, Result};
+use crate::protocol::{Event, Failure, FailureKind, Link, Topic};
+
+/// How often a silent connection is asked whether it lives.
+const PULSE: Duration = Duration::from_secs(10);
+
+/// Watches until the manager ends.
+pub(super) async fn watch(context: &Context, host: &Host, topic: &Topic) {
+    tokio::select! {
+        () = context.closing() => {}
+        () = keep_watching(context, host, topic) => {}
+    }
+}
+
+async fn keep_watching(context: &Context, host: &Host, topic: &Topic) {
+    let mut backoff = Backoff::new();
+    let mut down_since: Option<DateTime<Utc>> = None;
+    loop {
+        let mut session = Session {
+            context,
+            host,
+            topic,
+            samples: StreamMap::new(),
+            answered: false,
+        };
+        let why = match session.run().await {
+            Ok(()) => {
+                EngineError::new(FailureKind::Unreachable, "the engine closed the connection")
+            }
+            Err(error) => error,
+        };
+        if session.answered {
+            backoff.reset();
+            down_since = None;
+        }
+        let since = *down_since.get_or_insert_with(Utc::now);
+        let retry_in = backoff.next();
+        tracing::warn!(host = %host.name, %why, ?retry_in, "the link is down");
+        let link = Link::Down {
+            since,
+            retry_in,
+            why: Failure::from(why),
+        };
+        context
+            .send(Event::Link {
+                host: host.name.clone(),
+                link,
+            })
+            .await;
+        tokio::time::sleep(retry_in).await;
+    }
+}
+
+/// One unbroken connection.
+struct Session<'a> {
+    context: &'a Context,
+    host: &'a Host,
+    topic: &'a Topic,
+    samples: StreamMap<SandboxRef, BoxStream<'static, Result<Sample>>>,
+    answered: bool,
+}
+
+impl Session<'_> {
+    /// Subscribes first and lists then, so that nothing falls in between.
+    async fn run(&mut self) -> Result<()> {
+        let mut happenings = self.host.engine.happenings().await?;
+        let info = self.host.engine.info().await?;
+        self.answered = true;
+        self.context
+            .send(Event::Link {
+                host: self.host.name.clone(),
+                link: Link::Up(info),
+            })
+            .await;
+        self.relist().await?;
+        let mut pulse = tokio::time::interval_at(tokio::time::Instant::now() + PULSE, PULSE);
+        loop {
+            tokio::select! {
+                happening = happenings.next() => match happening {
+                    Some(happening) => self.happened(happening?).await?,
+                    None => return Ok(()),
+                },
+                Some((sandbox, sample)) = self.samples.next(), if !self.samples.is_empty() => self.sampled(sandbox, sample),
+                _ = pulse.tick() => drop(self.host.engine.info().await?),
+            }
+        }
+    }
+
+    async fn happened(&mut self, happening: Happening) -> Result<()> {
+        let relist = happening.what.changes_list();
+        if *self.topic == Topic::Happenings {
+            self.context.send(Event::Happened(happening)).await;
+        }
+        if relist { self.relist().await } else { Ok(()) }
+    }
+
+    /// Tells the whole list, and samples what runs now.
+    async fn relist(&mut self) -> Result<()> {
+        let sandboxes = self.host.engine.list().await?;
+        if let Topic::Samples(wanted) = self.topic {
+            self.sample_running(&sandboxes, wanted.as_deref()).await?;
+        }
+        self.context
+            .send(Event::Sandboxes {
+                host: self.host.name.clone(),
+                sandboxes,
+            })
+            .await;
+        Ok(())
+    }
+
+    async fn sample_running(
+        &mut self,
+        sandboxes: &[Sandbox],
+        wanted: Option<&[SandboxRef]>,
+    ) -> Result<()> {
+        let is_wanted = |sandbox: &SandboxRef| wanted.is_none_or(|wanted| wanted.contains(sandbox));
+        for sandbox in sandboxes
+            .iter()
+            .filter(|s| s.phase.is_live() && is_wanted(&s.reference))
+        {
+            if !self.samples.contains_key(&sandbox.reference) {
+                self.samples.insert(
+                    sandbox.reference.clone(),
+                    self.host.engine.samples(sandbox).await?,
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn sampled(&mut self, sandbox: SandboxRef, sample: Result<Sample>) {
+        match sample {
+            Ok(sample) => self.context.offer(Event::Sampled { sandbox, sample }),
+            // A sandbox that has just gone ends its stream so; the list tells the rest.
+            Err(_) => drop(self.samples.remove(&sandbox)),
+        }
+    }
+}

@@ -193,8 +193,13 @@ fn report(format: Format, from: &str, to: &str, copied: Copied) -> Outcome<u8> {
                 String::new()
             };
             print::note(&format!(
-                "{} entries, {}{skipped} to {}",
+                "{} {}, {}{skipped} to {}",
                 copied.entries,
+                if copied.entries == 1 {
+                    "entry"
+                } else {
+                    "entries"
+                },
                 human::bytes(copied.bytes),
                 safe_line(to)
             ));

@@ -105,6 +105,7 @@ fn start(options: &Options) -> Result<u32, (i32, String)> {
         std::env::set_current_dir(dir).map_err(|error| (126, format!("cannot start in {}: {error}", dir.display())))?;
         command.current_dir(dir);
     }
+    sys::start_with_all_signals(&mut command);
     command.env(wire::EXEC_VARIABLE, &options.id);
     command.spawn().map(|child| child.id()).map_err(|error| explain(program, &error))
 }

@@ -1,6 +1,8 @@
 //! The few system calls that the standard library does not offer; the only unsafe code of the guest.
 
 use std::ffi::{c_int, c_long, c_ulong};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::time::Duration;
 
 /// Polite end.
@@ -26,6 +28,7 @@ const PR_SET_DUMPABLE: c_int = 4;
 const PR_SET_CHILD_SUBREAPER: c_int = 36;
 const WNOHANG: c_int = 1;
 const SIG_BLOCK: c_int = 0;
+const SIG_SETMASK: c_int = 2;
 
 #[repr(C, align(8))]
 struct SigSet([u8; 128]);
@@ -122,11 +125,26 @@ fn micros([seconds, micros]: [i64; 2]) -> u64 {
     u64::try_from(seconds * 1_000_000 + micros).unwrap_or(0)
 }
 
+/// Lets a command start with no signal blocked; it would inherit our mask otherwise, and hear no Ctrl-C.
+pub fn start_with_all_signals(command: &mut Command) {
+    let clear = || {
+        let mut set = SigSet([0; 128]);
+        // SAFETY: as below; sigprocmask may be called between fork and exec.
+        unsafe {
+            sigemptyset(&raw mut set);
+            sigprocmask(SIG_SETMASK, &raw const set, std::ptr::null_mut());
+        }
+        Ok(())
+    };
+    // SAFETY: the closure allocates nothing and takes no lock.
+    unsafe { command.pre_exec(clear) };
+}
+
 /// A set of signals that are waited for instead of being delivered.
 pub struct Signals(SigSet);
 
 impl Signals {
-    /// Blocks the signals from now on; programs started by the standard library get a clean mask again.
+    /// Blocks the signals from now on; see [`start_with_all_signals`] for what is started meanwhile.
     pub fn take_over(signals: &[i32]) -> Self {
         let mut set = SigSet([0; 128]);
         // SAFETY: `set` is as large as the C library's sigset_t and lives through the calls.

@@ -1,11 +1,11 @@
 //! What happens to containers of ours, from the engine's event stream.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use bollard::models::EventMessage;
 use bollard::query_parameters::{EventsOptions, EventsOptionsBuilder};
 use chrono::{DateTime, Utc};
-use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
+use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
 use super::{Client, convert};
 use crate::domain::{Happening, HostName, SandboxId, SandboxRef, What};
@@ -25,12 +25,12 @@ pub(super) fn stream(
     scope: &str,
 ) -> BoxStream<'static, Result<Happening>> {
     let docker = client.docker.clone();
-    let (host, options) = (host.clone(), options(scope, None));
-    let messages =
-        futures_util::stream::once(async move { docker.events(Some(options)).boxed() }).flatten();
+    let options = options(scope, None);
+    let mut reader = Reader::new(host);
+    let messages = stream::once(async move { docker.events(Some(options)).boxed() }).flatten();
     let happenings = messages.filter_map(move |message| {
         let item = match message {
-            Ok(message) => happening(&host, &message).map(Ok),
+            Ok(message) => reader.read(&message).map(Ok),
             Err(error) => Some(Err(convert::error("watching", error))),
         };
         std::future::ready(item)
@@ -43,7 +43,7 @@ pub(super) fn stream(
         )
     };
     happenings
-        .chain(futures_util::stream::once(async move { Err(gone()) }))
+        .chain(stream::once(async move { Err(gone()) }))
         .boxed()
 }
 
@@ -54,16 +54,71 @@ pub(super) async fn history(
     scope: &str,
     since: DateTime<Utc>,
 ) -> Result<Vec<Happening>> {
-    let messages: Vec<EventMessage> = client
-        .docker
-        .events(Some(options(scope, Some(since))))
+    let events = client.docker.events(Some(options(scope, Some(since))));
+    let messages: Vec<EventMessage> = events
         .try_collect()
         .await
         .map_err(|e| convert::error("reading events", e))?;
+    let mut reader = Reader::new(host);
     Ok(messages
         .iter()
-        .filter_map(|message| happening(host, message))
+        .filter_map(|message| reader.read(message))
         .collect())
+}
+
+/// Turns messages into happenings, and leaves out sandtop's own housekeeping from its start to its end.
+struct Reader {
+    host: HostName,
+    housekeeping: HashSet<String>,
+}
+
+impl Reader {
+    fn new(host: &HostName) -> Self {
+        Self {
+            host: host.clone(),
+            housekeeping: HashSet::new(),
+        }
+    }
+
+    fn read(&mut self, message: &EventMessage) -> Option<Happening> {
+        let actor = message.actor.as_ref()?;
+        let none = HashMap::new();
+        let attributes = actor.attributes.as_ref().unwrap_or(&none);
+        let action = message.action.as_deref()?;
+        if self.is_housekeeping(action, attributes.get("execID")) {
+            return None;
+        }
+        let nanos = message.time_nano.map(DateTime::from_timestamp_nanos);
+        Some(Happening {
+            at: nanos.or_else(|| DateTime::from_timestamp(message.time?, 0))?,
+            sandbox: SandboxRef::new(self.host.clone(), SandboxId::new(actor.id.clone()?)),
+            name: attributes
+                .get("name")
+                .map(|name| convert::sandbox_name(name))
+                .unwrap_or_default(),
+            what: what(action, attributes)?,
+        })
+    }
+
+    fn is_housekeeping(&mut self, action: &str, exec: Option<&String>) -> bool {
+        let Some(exec) = exec else { return false };
+        if let Some(line) = action.strip_prefix("exec_create: ")
+            && is_housekeeping(line)
+        {
+            self.housekeeping.insert(exec.clone());
+        }
+        let known = self.housekeeping.contains(exec);
+        if action == "exec_die" {
+            self.housekeeping.remove(exec);
+        }
+        known
+    }
+}
+
+/// Recognises verbs of the guest that only look.
+fn is_housekeeping(line: &str) -> bool {
+    let words = line.strip_prefix(wire::GUEST_PATH).map(str::trim_start);
+    words.is_some_and(|words| HOUSEKEEPING.contains(&words.split(' ').next().unwrap_or_default()))
 }
 
 fn options(scope: &str, since: Option<DateTime<Utc>>) -> EventsOptions {
@@ -79,24 +134,6 @@ fn options(scope: &str, since: Option<DateTime<Utc>>) -> EventsOptions {
     }
 }
 
-fn happening(host: &HostName, message: &EventMessage) -> Option<Happening> {
-    let actor = message.actor.as_ref()?;
-    let attributes = actor.attributes.clone().unwrap_or_default();
-    let at = message
-        .time_nano
-        .map(DateTime::from_timestamp_nanos)
-        .or_else(|| DateTime::from_timestamp(message.time?, 0))?;
-    Some(Happening {
-        at,
-        sandbox: SandboxRef::new(host.clone(), SandboxId::new(actor.id.clone()?)),
-        name: attributes
-            .get("name")
-            .map(|name| convert::sandbox_name(name))
-            .unwrap_or_default(),
-        what: what(message.action.as_deref()?, &attributes)?,
-    })
-}
-
 fn what(action: &str, attributes: &HashMap<String, String>) -> Option<What> {
     let code = || {
         attributes
@@ -108,7 +145,7 @@ fn what(action: &str, attributes: &HashMap<String, String>) -> Option<What> {
         "create" => What::Created,
         "start" => What::Started,
         "exec_create" => What::Exec {
-            command: command(detail)?,
+            command: command(detail),
         },
         "exec_die" => What::ExecEnded { exit_code: code() },
         "oom" => What::Oom,
@@ -125,24 +162,24 @@ fn what(action: &str, attributes: &HashMap<String, String>) -> Option<What> {
     })
 }
 
-/// Takes the guest's own words off a command line; its housekeeping is nothing that happened.
-fn command(line: &str) -> Option<String> {
+/// Takes the guest's own words off a command line.
+fn command(line: &str) -> String {
     let Some(words) = line.strip_prefix(wire::GUEST_PATH).map(str::trim_start) else {
-        return Some(line.to_owned());
+        return line.to_owned();
     };
-    let verb = words.split(' ').next().unwrap_or_default();
-    if HOUSEKEEPING.contains(&verb) {
-        return None;
-    }
     let command = words
         .strip_prefix("exec ")
-        .and_then(|rest| rest.split_once(" -- "))
-        .map(|(_, command)| command);
-    Some(command.map_or_else(|| format!("(files) {words}"), str::to_owned))
+        .and_then(|rest| rest.split_once(" -- "));
+    command.map_or_else(
+        || format!("(files) {words}"),
+        |(_, command)| command.to_owned(),
+    )
 }
 
 #[cfg(test)]
 mod tests {
+    use bollard::models::EventActor;
+
     use super::*;
 
     #[test]
@@ -172,7 +209,6 @@ mod tests {
                     command: "echo -- hi".into(),
                 }),
             ),
-            ("exec_create: /.sandtop/guest probe", None),
             (
                 "exec_create: /.sandtop/guest write /a",
                 Some(What::Exec {
@@ -185,5 +221,28 @@ mod tests {
         for (action, expected) in table {
             assert_eq!(what(action, &attributes), expected, "{action}");
         }
+    }
+
+    #[test]
+    fn housekeeping_is_left_out_from_start_to_end() {
+        let mut reader = Reader::new(&HostName::new("here"));
+        let mut read = |action: &str, exec: &str| {
+            let attributes = HashMap::from([("execID".to_owned(), exec.to_owned())]);
+            let actor = EventActor {
+                id: Some("1".into()),
+                attributes: Some(attributes),
+            };
+            let message = EventMessage {
+                action: Some(action.into()),
+                actor: Some(actor),
+                time: Some(1),
+                ..EventMessage::default()
+            };
+            reader.read(&message).is_some()
+        };
+        assert!(!read("exec_create: /.sandtop/guest stat /a", "x"));
+        assert!(read("exec_create: ls", "y"));
+        assert!(!read("exec_die", "x"));
+        assert!(read("exec_die", "y"));
     }
 }

@@ -21,7 +21,7 @@
 //! # The life of `sandtop exec a -- make`
 //!
 //! `cli::exec` builds an `ExecSpec` and submits `Command::Exec`. The manager opens a stream, asks the engine to start the
-//! command and replies `Opened`. `docker::exec` runs the guest in the container; the guest runs `make` and watches over all
+//! command and replies `Opened`. `docker::exec` runs the guest in the sandbox; the guest runs `make` and watches over all
 //! of its processes. Output comes over an attached connection, is told apart, freed of the guest's end mark, gathered by the
 //! pump and sent as `Event::Output`, waiting whenever the reader is slow. The guest's last words say how it ended; the
 //! manager sends `Event::Ended`, and the command line exits with the command's own code.

@@ -8,7 +8,7 @@ use crate::domain::{Mount, Network, Owner, SandboxName, SandboxPath, SandboxSpec
 use crate::protocol::{Failure, FailureKind};
 use crate::text::human;
 
-/// Docker's least memory for a container.
+/// Docker's least memory for a sandbox.
 const LEAST_MEMORY: u64 = 6 << 20;
 
 fn invalid(message: impl Into<String>) -> Failure {

@@ -86,7 +86,8 @@ pub fn run(words: &[String]) -> ! {
     if !matches!(cause, Cause::Exit) {
         end_all(&signals, &mut usage);
     }
-    report(&finish, &cause, status, &usage, oom_kills() > ooms_before)
+    let oom = oom_kills().zip(ooms_before).map(|(after, before)| after > before);
+    report(&finish, &cause, status, &usage, oom)
 }
 
 /// Starts the command; an error is an exit code by shell convention and a sentence.
@@ -179,13 +180,15 @@ fn reap_until(end: Instant, signals: &Signals, usage: &mut Usage) -> bool {
     }
 }
 
-fn report(finish: &Finish, cause: &Cause, status: i32, usage: &Usage, oom: bool) -> ! {
+fn report(finish: &Finish, cause: &Cause, status: i32, usage: &Usage, oom: Option<bool>) -> ! {
     let status = ExitStatus::from_raw(status);
     let mut fields = BTreeMap::from([
         ("peak", usage.peak_bytes.to_string()),
         ("cpu_us", usage.cpu_micros.to_string()),
-        ("oom", u8::from(oom).to_string()),
     ]);
+    if let Some(oom) = oom {
+        fields.insert("oom", u8::from(oom).to_string());
+    }
     let (word, code) = match cause {
         Cause::Timeout => ("timeout", 124),
         Cause::Cancelled => ("cancelled", 130),
@@ -199,10 +202,10 @@ fn report(finish: &Finish, cause: &Cause, status: i32, usage: &Usage, oom: bool)
     finish.end(code, fields)
 }
 
-/// Reads how many processes of this sandbox the kernel has killed for memory, from cgroup v2 or v1.
-fn oom_kills() -> u64 {
+/// Reads how many processes of this sandbox the kernel has killed for memory, from cgroup v2 or v1, if it may.
+fn oom_kills() -> Option<u64> {
     let places = ["/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"];
-    let text = places.iter().find_map(|place| std::fs::read_to_string(place).ok()).unwrap_or_default();
+    let text = places.iter().find_map(|place| std::fs::read_to_string(place).ok())?;
     let counter = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
-    counter.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+    counter.and_then(|number| number.trim().parse().ok())
 }

@@ -13,7 +13,7 @@ pub mod wire;
 /// The program itself; empty where it could not be built, which [`is_available`] tells.
 pub const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest"));
 
-/// The processor it was built for, in the words of container images.
+/// The processor it was built for, in the words of images.
 pub const PLATFORM: &str = if cfg!(target_arch = "aarch64") {
     "arm64"
 } else {

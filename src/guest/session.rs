@@ -100,7 +100,8 @@ pub fn save(words: &[String]) -> i32 {
         state.extend(value.as_bytes());
     }
     let file = file_of(name);
-    let fresh = file.with_extension(format!("{}.new", std::process::id()));
+    // Sessions cannot be called so, and `list` passes over it.
+    let fresh = file.with_file_name(format!(".{}.new", std::process::id()));
     let kept = make_dir().and_then(|()| fs::write(&fresh, state)).and_then(|()| fs::rename(&fresh, &file));
     if kept.is_err() {
         let _ = fs::remove_file(fresh);
@@ -122,7 +123,7 @@ pub fn list() -> Result<(), Problem> {
     let mut out = std::io::stdout().lock();
     for entry in fs::read_dir(wire::SESSION_DIR).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".new") {
+        if name.starts_with('.') {
             continue;
         }
         let state = fs::read(entry.path()).unwrap_or_default();

@@ -93,6 +93,10 @@ impl Target {
 
     fn make(&mut self, entry: Entry) -> Result<(), Problem> {
         self.finish_file()?;
+        if climbs(&entry.name) {
+            let shown = String::from_utf8_lossy(&entry.name);
+            return Err(Problem::invalid(format!("the name {shown} in the tree leads out of it")));
+        }
         let place = if entry.name.is_empty() { self.root.clone() } else { self.root.join(path(&entry.name)) };
         let shown = place.as_os_str().as_bytes().to_vec();
         match entry.kind {
@@ -138,6 +142,11 @@ impl Target {
         }
         Ok(())
     }
+}
+
+/// Tells whether a name is absolute or holds `..`.
+fn climbs(name: &[u8]) -> bool {
+    name.starts_with(b"/") || name.split(|b| *b == b'/').any(|part| part == b"..")
 }
 
 fn replace_link(place: &Path, target: &[u8]) -> io::Result<()> {

@@ -197,6 +197,11 @@ fn main(mut shell: Shell, spec: ExecSpec, io: Io, process: Listed) -> BoxFuture<
         let flow = match spec.argv.as_slice() {
             [name] if spec.tty.is_some() && is_shell(name) => interact(&mut shell, &io).await,
             [line] if spec.session.is_some() => shell.run_text(line, &io).await,
+            [name, flag, script, ..]
+                if spec.session.is_some() && is_shell(name) && flag == "-c" =>
+            {
+                shell.run_text(script, &io).await
+            }
             argv => shell.run_argv(argv, &io).await,
         };
         end_of(flow)

@@ -11,8 +11,11 @@ use tokio::time::Instant;
 use super::Client;
 use super::attach::{self, Attached, Packing};
 use super::convert;
+use super::followed::Ticket;
 use super::guest::{self, GuestCall, GuestItem, GuestRun, Trailer};
-use crate::domain::{Ended, ExecEnd, ExecId, ExecSpec, OutputChunk, SandboxId, StdinMode, TtySize};
+use crate::domain::{
+    Ended, ExecEnd, ExecId, ExecSpec, OutputChunk, Phase, SandboxId, StdinMode, TtySize,
+};
 use crate::engine::{ExecItem, Result, RunningExec};
 use crate::guest::wire;
 
@@ -39,6 +42,7 @@ async fn start_piped(client: Client, id: &SandboxId, spec: &ExecSpec) -> Result<
     let (run, stdin) = guest::start(&client, id, call).await?;
     let deadline = spec.timeout.map(|limit| Instant::now() + limit + BACKSTOP);
     let following = Following {
+        ticket: client.followed.enter(&spec.id),
         client,
         id: id.clone(),
         exec: spec.id.clone(),
@@ -96,6 +100,7 @@ struct Following {
     run: GuestRun,
     started: DateTime<Utc>,
     deadline: Option<Instant>,
+    ticket: Ticket,
     /// The first bytes printed, to recognise the engine's own message if the guest never ran.
     printed: Vec<u8>,
     over: bool,
@@ -134,7 +139,12 @@ impl Following {
     async fn ended(&self, trailer: &Trailer) -> ExecEnd {
         let mut end = trailer.end();
         let killed = matches!(end.ended, Ended::Signal(9) | Ended::Code(137));
-        if killed && (trailer.saw_oom() || self.engine_saw_oom().await) {
+        let oom = match trailer.saw_oom() {
+            Some(oom) => oom,
+            // The engine's log is late and would blame this exec for the one before; it is the second choice.
+            None => killed && self.engine_saw_oom().await,
+        };
+        if killed && oom {
             end.ended = Ended::OutOfMemory;
         }
         end
@@ -146,8 +156,9 @@ impl Following {
             ("container", vec![self.id.as_str()]),
             ("event", vec!["oom"]),
         ]);
+        // Whole seconds would blame this exec for what happened to the one before.
         let (since, until) = (
-            self.started.timestamp().to_string(),
+            self.started.format("%s.%9f").to_string(),
             (Utc::now().timestamp() + 1).to_string(),
         );
         let options = EventsOptionsBuilder::new()
@@ -165,22 +176,28 @@ impl Following {
         let Ok(exec) = self.client.docker.inspect_exec(&self.run.exec).await else {
             return Ended::Lost;
         };
-        let running = self
-            .client
-            .docker
-            .inspect_container(self.id.as_str(), None)
-            .await;
-        let alive = running.is_ok_and(|c| c.state.and_then(|s| s.running).unwrap_or(false));
-        if !alive {
+        if !self.is_sandbox_alive().await {
             return Ended::Lost;
         }
         // Something in the sandbox killed the guest; what it watched over must not stay.
-        let _ = cancel(&self.client, &self.id, &self.exec).await;
+        let cleared = cancel(&self.client, &self.id, &self.exec).await;
+        // A sandbox that is just being killed still counts as running for a moment.
+        if cleared.is_err() && !self.is_sandbox_alive().await {
+            return Ended::Lost;
+        }
+        if self.ticket.is_called_off() {
+            return Ended::Cancelled;
+        }
         match exec.exit_code.and_then(|code| i32::try_from(code).ok()) {
             Some(code @ 129..=192) => Ended::Signal(code - 128),
             Some(code) => Ended::Code(code),
             None => Ended::Lost,
         }
+    }
+
+    async fn is_sandbox_alive(&self) -> bool {
+        let phase = super::lifecycle::phase(&self.client, &self.id).await;
+        phase.is_ok_and(Phase::is_live)
     }
 
     /// Ends a command whose guest did not, because it was frozen or killed from inside.
@@ -214,38 +231,64 @@ async fn start_terminal(
         ..ExecConfig::default()
     };
     let exec = guest::create(&client, id, config).await?;
+    let deadline = spec.timeout.map(|limit| Instant::now() + limit);
     let (attached, stdin) = attach::start(&client.endpoint, &exec, Packing::Raw).await?;
     // A program that asks for its size too early sees the engine's default; it hears of the change.
     let _ = resize(&client, &exec, size).await;
+    let watch = TerminalWatch {
+        ticket: client.followed.enter(&spec.id),
+        deadline,
+    };
     Ok(RunningExec {
-        items: terminal_items(client, exec.clone(), attached),
+        items: terminal_items(client, exec.clone(), attached, watch),
         stdin: Some(Box::new(stdin)),
         terminal: Some(exec),
     })
+}
+
+/// What tells the ends of a terminal apart, since there is no room for last words in its output.
+struct TerminalWatch {
+    ticket: Ticket,
+    deadline: Option<Instant>,
+}
+
+impl TerminalWatch {
+    /// Reads the guest's codes for a cancel and a timeout, which the command itself could give as well.
+    fn ended(&self, code: i32) -> Ended {
+        match code {
+            130 | 137 | 143 if self.ticket.is_called_off() => Ended::Cancelled,
+            124 if self.deadline.is_some_and(|end| end <= Instant::now()) => Ended::TimedOut,
+            code => Ended::Code(code),
+        }
+    }
 }
 
 fn terminal_items(
     client: Client,
     exec: String,
     attached: Attached,
+    watch: TerminalWatch,
 ) -> BoxStream<'static, ExecItem> {
-    stream::unfold(Some((client, exec, attached)), |state| async move {
-        let (client, exec, mut attached) = state?;
-        match attached.next().await {
-            Some(chunk) => Some((ExecItem::Chunk(chunk), Some((client, exec, attached)))),
-            None => Some((ExecItem::End(terminal_end(&client, &exec).await), None)),
+    let start = Some((client, exec, attached, watch));
+    stream::unfold(start, |state| async move {
+        let (client, exec, mut attached, watch) = state?;
+        if let Some(chunk) = attached.next().await {
+            let going_on = Some((client, exec, attached, watch));
+            return Some((ExecItem::Chunk(chunk), going_on));
         }
+        let end = terminal_end(&client, &exec, &watch).await;
+        Some((ExecItem::End(end), None))
     })
     .boxed()
 }
 
 /// Asks for the exit code; right after the stream's end the engine may not know it yet.
-async fn terminal_end(client: &Client, exec: &str) -> ExecEnd {
+async fn terminal_end(client: &Client, exec: &str, watch: &TerminalWatch) -> ExecEnd {
     for _ in 0..20 {
         match client.docker.inspect_exec(exec).await {
             Ok(known) if known.running == Some(false) => {
                 let code = known.exit_code.and_then(|code| i32::try_from(code).ok());
-                return ExecEnd::bare(code.map_or(Ended::Lost, Ended::Code));
+                return ExecEnd::bare(code.map_or(Ended::Lost, |code| watch.ended(code)));
             }
             Ok(_) => tokio::time::sleep(Duration::from_millis(25)).await,
             Err(_) => break,

@@ -261,12 +261,14 @@ async fn send_data(stdin: &mut GuestStdin, bytes: &[u8]) -> std::io::Result<()> 
 /// Checks the name of a session before it becomes a file name.
 pub(super) fn check_session(name: &str) -> Result<()> {
     let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if !name.is_empty() && name.len() <= 64 && name.chars().all(fine) {
+    if !name.is_empty() && !name.starts_with('.') && name.len() <= 64 && name.chars().all(fine) {
         return Ok(());
     }
     let shown = name.escape_default();
     Err(EngineError::new(
         FailureKind::Invalid,
-        format!("`{shown}` is not a session name; use 1 to 64 letters, digits, `-`, `_` or `.`"),
+        format!(
+            "`{shown}` is not a session name; use 1 to 64 letters, digits, `-`, `_` or `.`, not starting with `.`"
+        ),
     ))
 }

@@ -40,9 +40,9 @@ impl Trailer {
         self.0.get(key)?.parse().ok()
     }
 
-    /// Tells whether the kernel killed processes for memory meanwhile.
-    pub(super) fn saw_oom(&self) -> bool {
-        self.number("oom") == Some(1)
+    /// Tells whether the kernel killed processes for memory meanwhile, if the sandbox can know.
+    pub(super) fn saw_oom(&self) -> Option<bool> {
+        self.number::<u8>("oom").map(|seen| seen == 1)
     }
 
     /// Reads how the command ended.

@@ -6,75 +6,12 @@ use bollard::models::{
     ContainerInspectResponse, ContainerState, ContainerStateStatusEnum, HostConfig,
 };
 
-use super::{Client, convert, guest};
+use super::{Client, capabilities, convert, guest};
 use crate::domain::{
     Access, Death, Details, EngineKind, HostName, Limits, MountInfo, Phase, Posture, Sandbox,
     SandboxId, SandboxRef,
 };
 use crate::engine::Result;
-
-/// Names of capabilities by their bit.
-const CAPABILITIES: [&str; 41] = [
-    "CHOWN",
-    "DAC_OVERRIDE",
-    "DAC_READ_SEARCH",
-    "FOWNER",
-    "FSETID",
-    "KILL",
-    "SETGID",
-    "SETUID",
-    "SETPCAP",
-    "LINUX_IMMUTABLE",
-    "NET_BIND_SERVICE",
-    "NET_BROADCAST",
-    "NET_ADMIN",
-    "NET_RAW",
-    "IPC_LOCK",
-    "IPC_OWNER",
-    "SYS_MODULE",
-    "SYS_RAWIO",
-    "SYS_CHROOT",
-    "SYS_PTRACE",
-    "SYS_PACCT",
-    "SYS_ADMIN",
-    "SYS_BOOT",
-    "SYS_NICE",
-    "SYS_RESOURCE",
-    "SYS_TIME",
-    "SYS_TTY_CONFIG",
-    "MKNOD",
-    "LEASE",
-    "AUDIT_WRITE",
-    "AUDIT_CONTROL",
-    "SETFCAP",
-    "MAC_OVERRIDE",
-    "MAC_ADMIN",
-    "SYSLOG",
-    "WAKE_ALARM",
-    "BLOCK_SUSPEND",
-    "AUDIT_READ",
-    "PERFMON",
-    "BPF",
-    "CHECKPOINT_RESTORE",
-];
-
-/// What Docker grants when nothing is dropped.
-const DOCKER_DEFAULT: [&str; 14] = [
-    "CHOWN",
-    "DAC_OVERRIDE",
-    "FOWNER",
-    "FSETID",
-    "KILL",
-    "SETGID",
-    "SETUID",
-    "SETPCAP",
-    "NET_BIND_SERVICE",
-    "NET_RAW",
-    "SYS_CHROOT",
-    "MKNOD",
-    "AUDIT_WRITE",
-    "SETFCAP",
-];
 
 /// Tells everything about a sandbox.
 pub(super) async fn details(client: &Client, host: &HostName, id: &SandboxId) -> Result<Details> {
@@ -193,7 +130,7 @@ fn posture(
         .filter(|u| !u.is_empty())
         .unwrap_or_else(|| "root".to_owned());
     let mut posture = Posture {
-        caps: configured_caps(config),
+        caps: capabilities::configured(config),
         no_new_privileges: options
             .iter()
             .any(|o| o.starts_with("no-new-privileges") && !o.ends_with("false")),
@@ -211,33 +148,6 @@ fn posture(
     }
     posture.gaps = gaps(&posture, config, limits);
     posture
-}
-
-fn configured_caps(config: &HostConfig) -> Vec<String> {
-    let bare = |names: &Option<Vec<String>>| -> Vec<String> {
-        let names = names.iter().flatten();
-        names
-            .map(|name| name.trim_start_matches("CAP_").to_uppercase())
-            .collect()
-    };
-    if config.privileged == Some(true) {
-        return CAPABILITIES.map(str::to_owned).to_vec();
-    }
-    let (added, dropped) = (bare(&config.cap_add), bare(&config.cap_drop));
-    let all = |names: &[String]| names.iter().any(|name| name == "ALL");
-    let mut caps: Vec<String> = if all(&added) {
-        CAPABILITIES.map(str::to_owned).to_vec()
-    } else {
-        DOCKER_DEFAULT.map(str::to_owned).to_vec()
-    };
-    if all(&dropped) {
-        caps.clear();
-    }
-    caps.retain(|cap| !dropped.contains(cap));
-    caps.extend(added.into_iter().filter(|cap| cap != "ALL"));
-    caps.sort();
-    caps.dedup();
-    caps
 }
 
 fn seccomp(config: &HostConfig, options: &[String]) -> String {
@@ -260,11 +170,7 @@ fn overrule(posture: &mut Posture, probe: &HashMap<String, String>) {
         .get("caps")
         .and_then(|hex| u64::from_str_radix(hex, 16).ok())
     {
-        let named = CAPABILITIES
-            .iter()
-            .enumerate()
-            .filter(|(bit, _)| mask & (1 << bit) != 0);
-        posture.caps = named.map(|(_, name)| (*name).to_owned()).collect();
+        posture.caps = capabilities::named(mask);
     }
     posture.no_new_privileges = flag("no_new_privileges");
     if probe.get("seccomp").is_some_and(|mode| mode == "0") {

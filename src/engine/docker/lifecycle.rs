@@ -299,10 +299,16 @@ async fn pause(client: &Client, id: &SandboxId) -> Result<()> {
 async fn resume(client: &Client, id: &SandboxId) -> Result<()> {
     match phase(client, id).await? {
         Phase::Running => Ok(()),
-        _ => settled(
+        Phase::Paused => settled(
             client.docker.unpause_container(id.as_str()).await,
             "resuming",
         ),
+        // The engine would call this a fault of its own.
+        other => Err(EngineError::new(
+            FailureKind::Conflict,
+            format!("resuming: it is {other}, not paused"),
+        )
+        .with_hint("use `sandtop start`")),
     }
 }
 

@@ -1,12 +1,14 @@
 //! The Docker engine: sandboxes as hardened containers, reached over the engine's API.
 
 mod attach;
+mod capabilities;
 mod convert;
 mod doctor;
 mod endpoint;
 mod events;
 mod exec;
 mod files;
+mod followed;
 mod guest;
 mod hardening;
 mod inspect;
@@ -40,6 +42,7 @@ struct Client {
     docker: Docker,
     endpoint: Endpoint,
     api_version: String,
+    followed: followed::Followed,
 }
 
 /// Sandboxes on a Docker engine.
@@ -99,6 +102,7 @@ async fn connect(endpoint: &Endpoint) -> Result<Client> {
         docker,
         endpoint: endpoint.clone(),
         api_version,
+        followed: followed::Followed::default(),
     })
 }
 
@@ -180,7 +184,9 @@ impl Engine for DockerEngine {
     }
 
     async fn cancel(&self, id: &SandboxId, exec: &ExecId) -> Result<()> {
-        exec::cancel(self.client().await?, id, exec).await
+        let client = self.client().await?;
+        client.followed.call_off(exec);
+        exec::cancel(client, id, exec).await
     }
 
     async fn resize(&self, terminal: &str, size: TtySize) -> Result<()> {

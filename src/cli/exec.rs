@@ -211,7 +211,9 @@ async fn terminal(front: &mut Front, sandbox: &Sandbox, spec: ExecSpec) -> Outco
         Err(stop) => Err(stop),
     };
     drop(raw);
-    Ok(exit::of_end(ended?.0.ended))
+    let (end, took) = ended?;
+    explain(&end, took);
+    Ok(exit::of_end(end.ended))
 }
 
 /// Our terminal without line editing and signals of its own, until dropped.

@@ -98,16 +98,20 @@ pub fn parse() -> Result<Cli, u8> {
         );
         if is_mistake && asked_for_json {
             let text = error.render().to_string();
-            let message = text
+            // What is wrong is the first paragraph; the usage follows it.
+            let paragraph = text
                 .lines()
-                .next()
-                .unwrap_or_default()
-                .trim_start_matches("error: ")
-                .to_owned();
+                .map(str::trim)
+                .take_while(|line| !line.is_empty());
+            let message = paragraph.collect::<Vec<_>>().join(" ");
+            let message = message.trim_start_matches("error: ").to_owned();
             print::failure(
                 &Failure::new(FailureKind::Invalid, message).with_hint("see `sandtop --help`"),
                 Format::Json,
             );
+        } else if is_mistake {
+            // The parser repeats what it was given; that is foreign text.
+            print::mistake(&error.render().to_string());
         } else {
             // A closed pipe is nobody's mistake.
             let _ = error.print();
@@ -122,8 +126,8 @@ pub fn run_offline(cli: &Cli, options: &LoadOptions) -> Option<u8> {
     let format = format_of(&cli.global);
     let outcome = match &cli.verb {
         Some(Verb::Config(verb)) => settings::config(*verb, options, format),
-        Some(Verb::Completions { shell }) => settings::completions(*shell),
-        Some(Verb::Man) => settings::manual(),
+        Some(Verb::Completions { shell }) => settings::completions(*shell, format),
+        Some(Verb::Man) => settings::manual(format),
         None => no_verb(),
         Some(_) => return None,
     };

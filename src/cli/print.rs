@@ -1,12 +1,13 @@
 //! The only place that writes to the terminal: people's text, JSON, errors and notes.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::protocol::Failure;
-use crate::text::{safe_block, safe_line};
+use crate::text::{is_treacherous, safe_block, safe_line};
 
 /// Why a verb ended early.
 #[derive(Debug)]
@@ -51,7 +52,35 @@ pub(super) fn json(value: &impl Serialize) -> Outcome {
     let text = serde_json::to_string(value)
         .unwrap_or_else(|error| json!({"error": error.to_string()}).to_string());
     let mut out = io::stdout().lock();
-    check(writeln!(out, "{text}").and_then(|()| out.flush()))
+    check(writeln!(out, "{}", escaped(&text)).and_then(|()| out.flush()))
+}
+
+/// Escapes what JSON allows as it is but a terminal may obey or hide: the same value, harmless to look at.
+fn escaped(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_treacherous) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 64);
+    for c in text.chars() {
+        if is_treacherous(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing to a String cannot fail.
+                let _ = std::fmt::Write::write_fmt(&mut safe, format_args!("\\u{unit:04x}"));
+            }
+        } else {
+            safe.push(c);
+        }
+    }
+    Cow::Owned(safe)
+}
+
+/// Tells a user's mistake in the words of the argument parser.
+pub(super) fn mistake(text: &str) {
+    let _ = writeln!(
+        io::stderr().lock(),
+        "{}",
+        safe_block(text.trim_end().as_bytes())
+    );
 }
 
 fn check(written: io::Result<()>) -> Outcome {

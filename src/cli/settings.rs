@@ -65,15 +65,19 @@ fn as_json(text: &str) -> Value {
 }
 
 /// `completions`.
-pub(super) fn completions(shell: clap_complete::Shell) -> Outcome<u8> {
+pub(super) fn completions(shell: clap_complete::Shell, format: Format) -> Outcome<u8> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "sandtop", &mut script);
-    print::line(String::from_utf8_lossy(&script).trim_end())?;
+    let script = String::from_utf8_lossy(&script);
+    match format {
+        Format::Json => print::json(&json!({"shell": shell.to_string(), "script": script}))?,
+        Format::Text => print::line(script.trim_end())?,
+    }
     Ok(exit::OK)
 }
 
 /// `man`.
-pub(super) fn manual() -> Outcome<u8> {
+pub(super) fn manual(format: Format) -> Outcome<u8> {
     let mut page = Vec::new();
     let rendered = clap_mangen::Man::new(Cli::command()).render(&mut page);
     rendered.map_err(|error| {
@@ -82,7 +86,11 @@ pub(super) fn manual() -> Outcome<u8> {
             format!("making the manual page failed: {error}"),
         )
     })?;
-    print::line(String::from_utf8_lossy(&page).trim_end())?;
+    let page = String::from_utf8_lossy(&page);
+    match format {
+        Format::Json => print::json(&json!({"page": page}))?,
+        Format::Text => print::line(page.trim_end())?,
+    }
     Ok(exit::OK)
 }
 

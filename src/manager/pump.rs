@@ -30,7 +30,8 @@ pub(super) struct Pump {
 impl Pump {
     pub(super) fn new(items: BoxStream<'static, ExecItem>) -> Self {
         Self {
-            items,
+            // `gather` cannot tell an end from nothing being ready, so the end is asked for twice.
+            items: items.fuse().boxed(),
             waiting: None,
         }
     }

@@ -17,6 +17,12 @@ pub(super) fn push_mark(c: char, out: &mut String) {
     let _ = write!(out, "<U+{:04X}>", u32::from(c));
 }
 
+/// Tells whether a terminal could obey a character or hide something with it, newlines and the like included.
+#[must_use]
+pub fn is_treacherous(c: char) -> bool {
+    c.is_control() || is_hidden(c)
+}
+
 /// Tells whether a character reorders text, takes no room or breaks lines behind the reader's back.
 pub(super) fn is_hidden(c: char) -> bool {
     // Nearly all text ends the test here.

@@ -13,6 +13,7 @@ mod size;
 mod table;
 mod width;
 
+pub use hidden::is_treacherous;
 pub use line::safe_line;
 pub use nearest::nearest;
 pub use safe::{SafeStream, safe_block};

@@ -1,23 +1,22 @@
-//! Commands in a container: through the guest, with pipes or a terminal, to their true end.
+//! Commands in a container: through the guest, to their true end.
 
 use std::time::Duration;
 
-use bollard::models::ExecConfig;
-use bollard::query_parameters::{EventsOptionsBuilder, ResizeExecOptionsBuilder};
+use bollard::query_parameters::EventsOptionsBuilder;
 use chrono::{DateTime, Utc};
 use futures_util::stream::{self, BoxStream, StreamExt};
 use tokio::time::Instant;
 
 use super::Client;
-use super::attach::{self, Attached, Packing};
-use super::convert;
 use super::followed::Ticket;
 use super::guest::{self, GuestCall, GuestItem, GuestRun, Trailer};
-use crate::domain::{
-    Ended, ExecEnd, ExecId, ExecSpec, OutputChunk, Phase, SandboxId, StdinMode, TtySize,
-};
+use super::{lifecycle, terminal};
+use crate::domain::{Ended, ExecEnd, ExecId, ExecSpec, OutputChunk, Phase, SandboxId, StdinMode};
 use crate::engine::{ExecItem, Result, RunningExec};
 use crate::guest::wire;
+
+/// How long a sandbox may take to end after its processes did.
+const FALLING: Duration = Duration::from_secs(1);
 
 /// How much longer than the timeout we wait for the guest to enforce it, before we do.
 const BACKSTOP: Duration = Duration::from_secs(4);
@@ -25,7 +24,7 @@ const BACKSTOP: Duration = Duration::from_secs(4);
 /// Starts a command.
 pub(super) async fn start(client: Client, id: &SandboxId, spec: &ExecSpec) -> Result<RunningExec> {
     match spec.tty {
-        Some(size) => start_terminal(client, id, spec, size).await,
+        Some(size) => terminal::start(client, id, spec, size).await,
         None => start_piped(client, id, spec).await,
     }
 }
@@ -60,7 +59,7 @@ async fn start_piped(client: Client, id: &SandboxId, spec: &ExecSpec) -> Result<
 }
 
 /// Writes the guest's command line; values of variables stay out of it, because command lines are public.
-fn words(spec: &ExecSpec) -> Vec<String> {
+pub(super) fn words(spec: &ExecSpec) -> Vec<String> {
     let mut words = vec!["exec".to_owned(), "--id".to_owned(), spec.id.to_string()];
     let mut option = |name: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -85,7 +84,7 @@ fn words(spec: &ExecSpec) -> Vec<String> {
     words
 }
 
-fn env(spec: &ExecSpec) -> Vec<String> {
+pub(super) fn env(spec: &ExecSpec) -> Vec<String> {
     spec.env
         .iter()
         .map(|(key, value)| format!("{key}={value}"))
@@ -176,15 +175,11 @@ impl Following {
         let Ok(exec) = self.client.docker.inspect_exec(&self.run.exec).await else {
             return Ended::Lost;
         };
-        if !self.is_sandbox_alive().await {
+        if !stays(&self.client, &self.id).await {
             return Ended::Lost;
         }
         // Something in the sandbox killed the guest; what it watched over must not stay.
-        let cleared = cancel(&self.client, &self.id, &self.exec).await;
-        // A sandbox that is just being killed still counts as running for a moment.
-        if cleared.is_err() && !self.is_sandbox_alive().await {
-            return Ended::Lost;
-        }
+        let _ = cancel(&self.client, &self.id, &self.exec).await;
         if self.ticket.is_called_off() {
             return Ended::Cancelled;
         }
@@ -195,15 +190,23 @@ impl Following {
         }
     }
 
-    async fn is_sandbox_alive(&self) -> bool {
-        let phase = super::lifecycle::phase(&self.client, &self.id).await;
-        phase.is_ok_and(Phase::is_live)
-    }
-
     /// Ends a command whose guest did not, because it was frozen or killed from inside.
     async fn overdue(&self) -> Ended {
         let _ = cancel(&self.client, &self.id, &self.exec).await;
         Ended::TimedOut
+    }
+}
+
+/// Tells whether a sandbox in which something was killed goes on running. The end of its processes is seen before its own,
+/// so it is watched for a moment.
+pub(super) async fn stays(client: &Client, id: &SandboxId) -> bool {
+    let end = Instant::now() + FALLING;
+    loop {
+        let runs = lifecycle::phase(client, id).await.is_ok_and(Phase::is_live);
+        if !runs || Instant::now() >= end {
+            return runs;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
@@ -212,100 +215,4 @@ pub(super) async fn cancel(client: &Client, id: &SandboxId, exec: &ExecId) -> Re
     guest::output(client, id, vec!["kill".to_owned(), exec.to_string()])
         .await
         .map(drop)
-}
-
-async fn start_terminal(
-    client: Client,
-    id: &SandboxId,
-    spec: &ExecSpec,
-    size: TtySize,
-) -> Result<RunningExec> {
-    let config = ExecConfig {
-        attach_stdin: Some(true),
-        attach_stdout: Some(true),
-        attach_stderr: Some(true),
-        tty: Some(true),
-        env: Some(env(spec)),
-        cmd: Some(guest::command_line(words(spec))),
-        user: spec.user.clone(),
-        ..ExecConfig::default()
-    };
-    let exec = guest::create(&client, id, config).await?;
-    let deadline = spec.timeout.map(|limit| Instant::now() + limit);
-    let (attached, stdin) = attach::start(&client.endpoint, &exec, Packing::Raw).await?;
-    // A program that asks for its size too early sees the engine's default; it hears of the change.
-    let _ = resize(&client, &exec, size).await;
-    let watch = TerminalWatch {
-        ticket: client.followed.enter(&spec.id),
-        deadline,
-    };
-    Ok(RunningExec {
-        items: terminal_items(client, exec.clone(), attached, watch),
-        stdin: Some(Box::new(stdin)),
-        terminal: Some(exec),
-    })
-}
-
-/// What tells the ends of a terminal apart, since there is no room for last words in its output.
-struct TerminalWatch {
-    ticket: Ticket,
-    deadline: Option<Instant>,
-}
-
-impl TerminalWatch {
-    /// Reads the guest's codes for a cancel and a timeout, which the command itself could give as well.
-    fn ended(&self, code: i32) -> Ended {
-        match code {
-            130 | 137 | 143 if self.ticket.is_called_off() => Ended::Cancelled,
-            124 if self.deadline.is_some_and(|end| end <= Instant::now()) => Ended::TimedOut,
-            code => Ended::Code(code),
-        }
-    }
-}
-
-fn terminal_items(
-    client: Client,
-    exec: String,
-    attached: Attached,
-    watch: TerminalWatch,
-) -> BoxStream<'static, ExecItem> {
-    let start = Some((client, exec, attached, watch));
-    stream::unfold(start, |state| async move {
-        let (client, exec, mut attached, watch) = state?;
-        if let Some(chunk) = attached.next().await {
-            let going_on = Some((client, exec, attached, watch));
-            return Some((ExecItem::Chunk(chunk), going_on));
-        }
-        let end = terminal_end(&client, &exec, &watch).await;
-        Some((ExecItem::End(end), None))
-    })
-    .boxed()
-}
-
-/// Asks for the exit code; right after the stream's end the engine may not know it yet.
-async fn terminal_end(client: &Client, exec: &str, watch: &TerminalWatch) -> ExecEnd {
-    for _ in 0..20 {
-        match client.docker.inspect_exec(exec).await {
-            Ok(known) if known.running == Some(false) => {
-                let code = known.exit_code.and_then(|code| i32::try_from(code).ok());
-                return ExecEnd::bare(code.map_or(Ended::Lost, |code| watch.ended(code)));
-            }
-            Ok(_) => tokio::time::sleep(Duration::from_millis(25)).await,
-            Err(_) => break,
-        }
-    }
-    ExecEnd::bare(Ended::Lost)
-}
-
-/// Tells a terminal its size.
-pub(super) async fn resize(client: &Client, exec: &str, size: TtySize) -> Result<()> {
-    let options = ResizeExecOptionsBuilder::new()
-        .h(i32::from(size.rows))
-        .w(i32::from(size.columns))
-        .build();
-    client
-        .docker
-        .resize_exec(exec, options)
-        .await
-        .map_err(|e| convert::error("resizing a terminal", e))
 }

@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use bollard::body_full;
 use bollard::errors::Error;
 use bollard::query_parameters::{
-    CreateContainerOptionsBuilder, DownloadFromContainerOptionsBuilder,
-    KillContainerOptionsBuilder, ListContainersOptionsBuilder, RemoveContainerOptionsBuilder,
-    RestartContainerOptionsBuilder, StopContainerOptionsBuilder, UploadToContainerOptionsBuilder,
+    DownloadFromContainerOptionsBuilder, KillContainerOptionsBuilder, ListContainersOptionsBuilder,
+    RemoveContainerOptionsBuilder, RestartContainerOptionsBuilder, StopContainerOptionsBuilder,
+    UploadToContainerOptionsBuilder,
 };
 use bytes::Bytes;
 use futures_util::TryStreamExt;
 
+use super::creating::Creating;
 use super::{Client, convert, hardening, pull};
 use crate::domain::{HostName, Phase, Sandbox, SandboxId, SandboxSpec};
 use crate::engine::{EngineError, Notes, Result};
@@ -46,6 +47,7 @@ pub(super) async fn list(client: &Client, host: &HostName, scope: &str) -> Resul
 pub(super) async fn create(
     client: &Client,
     pulls: &pull::Pulls,
+    creating: &Creating,
     spec: &SandboxSpec,
     scope: &str,
     notes: &Notes,
@@ -59,13 +61,9 @@ pub(super) async fn create(
     }
     pull::ensure(client, pulls, &spec.image, notes).await?;
     notes.send(format!("creating {}", spec.name), 0, None);
-    let options = CreateContainerOptionsBuilder::new()
-        .name(&convert::container_name(spec.name.as_str()))
-        .build();
-    let body = hardening::container(spec, scope);
-    let made = client
-        .docker
-        .create_container(Some(options), body)
+    let name = convert::container_name(spec.name.as_str());
+    let made = creating
+        .container(client, &name, hardening::container(spec, scope))
         .await
         .map_err(|error| explain_create(spec, error))?;
     let id = SandboxId::new(made.id);
@@ -178,10 +176,12 @@ async fn passwd_entry(client: &Client, id: &SandboxId, name: &str) -> Option<(u6
 /// Removes what an interrupted create of exactly this specification left.
 pub(super) async fn discard(
     client: &Client,
+    creating: &Creating,
     host: &HostName,
     spec: &SandboxSpec,
     scope: &str,
 ) -> Result<()> {
+    creating.settled().await;
     let token = format!("{}={}", convert::TOKEN, spec.token);
     let scope = format!("{}={scope}", convert::SCOPE);
     let filters = HashMap::from([("label", vec![token.as_str(), scope.as_str()])]);

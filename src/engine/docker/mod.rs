@@ -3,6 +3,7 @@
 mod attach;
 mod capabilities;
 mod convert;
+mod creating;
 mod doctor;
 mod endpoint;
 mod events;
@@ -16,6 +17,7 @@ mod lifecycle;
 mod marks;
 mod pull;
 mod stats;
+mod terminal;
 
 use async_trait::async_trait;
 use bollard::{API_DEFAULT_VERSION, Docker};
@@ -53,6 +55,7 @@ pub struct DockerEngine {
     scope: String,
     client: OnceCell<Client>,
     pulls: pull::Pulls,
+    creating: creating::Creating,
 }
 
 impl DockerEngine {
@@ -65,6 +68,7 @@ impl DockerEngine {
             scope: scope.into(),
             client: OnceCell::new(),
             pulls: pull::Pulls::default(),
+            creating: creating::Creating::default(),
         }
     }
 
@@ -158,14 +162,23 @@ impl Engine for DockerEngine {
 
     async fn create(&self, spec: &SandboxSpec, notes: &Notes) -> Result<Sandbox> {
         let client = self.client().await?;
-        let id = lifecycle::create(client, &self.pulls, spec, &self.scope, notes).await?;
+        let id = lifecycle::create(
+            client,
+            &self.pulls,
+            &self.creating,
+            spec,
+            &self.scope,
+            notes,
+        )
+        .await?;
         let all = lifecycle::list(client, &self.host, &self.scope).await?;
         let made = all.into_iter().find(|sandbox| sandbox.reference.id == id);
         made.ok_or_else(|| EngineError::not_found(format!("the new sandbox {}", spec.name)))
     }
 
     async fn discard(&self, spec: &SandboxSpec) -> Result<()> {
-        lifecycle::discard(self.client().await?, &self.host, spec, &self.scope).await
+        let client = self.client().await?;
+        lifecycle::discard(client, &self.creating, &self.host, spec, &self.scope).await
     }
 
     async fn act(&self, id: &SandboxId, action: Action) -> Result<()> {
@@ -190,7 +203,7 @@ impl Engine for DockerEngine {
     }
 
     async fn resize(&self, terminal: &str, size: TtySize) -> Result<()> {
-        exec::resize(self.client().await?, terminal, size).await
+        terminal::resize(self.client().await?, terminal, size).await
     }
 
     async fn samples(&self, sandbox: &Sandbox) -> Result<BoxStream<'static, Result<Sample>>> {

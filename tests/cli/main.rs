@@ -1,0 +1,13 @@
+//! The real program from outside: every verb, exit code and JSON value that scripts rely on.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::indexing_slicing
+)] // A test that cannot go on says so by panicking.
+
+mod demo;
+mod docker;
+mod faults;
+mod support;
+mod terminal;

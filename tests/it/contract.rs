@@ -1,0 +1,108 @@
+//! The engine contract: one function per clause, and a test of each clause for each engine.
+//!
+//! The numbers are those of the clauses in `src/engine/mod.rs`; what has none holds for the Docker engine alone.
+
+mod ends;
+mod execs;
+mod files;
+mod isolation;
+mod lives;
+mod outages;
+mod sessions;
+mod trees;
+
+use crate::support::Fixture;
+
+macro_rules! contract {
+    (both { $($both:ident::$clause:ident,)* } docker_only { $($only:ident::$fact:ident,)* }) => {
+        mod demo {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $clause() {
+                    super::$both::$clause(&super::Fixture::demo()).await;
+                }
+            )*
+        }
+
+        mod docker {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $clause() {
+                    if let Some(fixture) = super::Fixture::docker().await {
+                        super::$both::$clause(&fixture).await;
+                    }
+                }
+            )*
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $fact() {
+                    if let Some(fixture) = super::Fixture::docker().await {
+                        super::$only::$fact(&fixture).await;
+                    }
+                }
+            )*
+        }
+    };
+}
+
+contract! {
+    both {
+        lives::c01_what_is_created_is_listed,
+        lives::c02_lists_hold_our_own_in_order,
+        lives::c03_changes_of_phase_are_idempotent,
+        lives::c03_restarting_works_from_any_phase,
+        lives::c04_errors_have_their_kind,
+        lives::c04_only_running_sandboxes_run_commands,
+        lives::c20_removing_takes_everything,
+        lives::c20_of_two_creates_with_one_name_one_fails,
+        lives::c20_discarding_removes_one_request_only,
+        lives::happenings_are_told_and_remembered,
+        execs::c05_streams_stay_apart,
+        execs::c05_each_stream_keeps_its_order,
+        execs::c06_output_comes_while_the_process_waits,
+        execs::c07_ends_are_told_apart,
+        execs::c08_input_is_delivered_and_ends,
+        execs::c08_without_input_cat_ends_at_once,
+        execs::c12_endless_output_does_not_grow_memory,
+        execs::directory_and_variables_are_the_asked_ones,
+        execs::terminals_join_both_streams,
+        ends::c09_cancelling_ends_every_process,
+        ends::c09_cancelling_again_or_too_late_is_fine,
+        ends::c10_a_time_limit_ends_every_process,
+        ends::c10_output_without_end_is_ended_in_time,
+        ends::c11_removing_under_an_exec_loses_it,
+        ends::c11_stopping_under_an_exec_loses_it,
+        lives::c13_samples_stay_within_limits_and_end,
+        files::c14_what_is_written_is_read_again,
+        files::c14_names_of_any_bytes_survive,
+        files::c14_large_files_survive,
+        files::c14_files_are_replaced_whole,
+        files::c14_files_move_and_go,
+        trees::c15_trees_come_out_as_they_went_in,
+        trees::c15_one_file_is_a_tree,
+        trees::c15_names_that_climb_are_refused,
+        files::c16_wrong_paths_are_errors_of_the_right_kind,
+        isolation::c17_memory_over_the_limit_is_told,
+        isolation::c18_the_network_is_off,
+        sessions::c19_sessions_keep_directory_and_variables,
+        sessions::c19_sessions_survive_a_timeout,
+        sessions::c19_sessions_are_listed_and_dropped,
+    }
+    docker_only {
+        ends::c07_a_command_that_kills_its_watcher_still_ends,
+        ends::c09_no_child_escapes_a_cancel,
+        ends::c09_terminals_are_cancelled_too,
+        ends::c10_no_child_escapes_a_time_limit,
+        ends::c10_terminals_have_time_limits_too,
+        files::c14_only_the_work_directory_and_tmp_are_writable,
+        isolation::c17_a_memory_bomb_leaves_the_sandbox_alive,
+        isolation::c17_fork_bombs_stop_at_the_limit,
+        isolation::c17_a_full_tmp_says_so,
+        isolation::c18_nothing_of_the_host_is_reached,
+        isolation::default_sandboxes_have_no_gap_but_the_disk,
+        isolation::the_kernel_confirms_the_hardening,
+        sessions::c19_odd_values_survive,
+        sessions::c19_bad_names_are_refused,
+        lives::c20_a_failed_create_leaves_nothing,
+    }
+}

@@ -1,0 +1,66 @@
+//! A restart of the engine in the middle of things; alone in its binary, because no other test may need the engine then.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::indexing_slicing
+)] // A test that cannot go on says so by panicking.
+
+#[path = "cli/support.rs"]
+mod support;
+
+use std::process::Command;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use support::{Place, Running, until};
+
+#[test]
+fn events_and_figures_go_on_after_a_restart_of_the_engine() {
+    let Ok(restart) = std::env::var("SANDTOP_TEST_DOCKERD_RESTART") else {
+        eprintln!(
+            "SKIPPED: SANDTOP_TEST_DOCKERD_RESTART is not set, so no engine may be restarted"
+        );
+        return;
+    };
+    let Some(place) = Place::docker() else { return };
+    let name = place.sandbox(&[]);
+    let mut events = place.start(&["--json", "events", "--follow"]);
+    until("it is connected", || {
+        events.stderr_so_far().contains("connected")
+    });
+    let mut stats = place.start(&["--json", "stats", "--watch"]);
+    stats.until_stdout(&name);
+    let mut exec = place.start(&["exec", &name, "--", "sh", "-c", "echo begun; sleep 54321"]);
+    exec.until_stdout("begun");
+
+    Running::start(Command::new(restart)).wait().ok();
+    exec.wait().exits(125).says("went away");
+
+    // Whether the sandbox survives is up to the engine's settings; then it runs again.
+    place.run(&["start", &name]).ok();
+    let before = stats.stdout_so_far().len();
+    until("figures come again", || {
+        stats.stdout_so_far().len() > before
+    });
+    let later = place.name("later");
+    place
+        .run(&["create", &later, "--image", &support::busybox()])
+        .ok();
+    events.until_stdout(&later);
+    stats.until_stdout(&later);
+    place.run(&["rm", "-f", &later]).ok();
+    events.until_stdout("\"removed\"");
+    for running in [events, stats] {
+        assert!(
+            running.stderr_so_far().matches("connected").count() >= 2,
+            "{}",
+            running.stderr_so_far()
+        );
+        running.signal(Signal::INT);
+        for line in running.wait().exits(130).text().lines() {
+            let value: Value = serde_json::from_str(line).unwrap();
+            assert!(value["name"].is_string());
+        }
+    }
+}

@@ -61,8 +61,8 @@ fn usage(what: &str) -> Failure {
 async fn copy_in(front: &mut Front, from: &Path, name: &str, to: &OsStr) -> Outcome<u8> {
     front.refuse_if_read_only("copying into a sandbox")?;
     std::fs::metadata(from).map_err(|error| not_readable(from, &error))?;
-    let base = path_in(front, if to.is_empty() { OsStr::new(".") } else { to })?;
     let sandbox = front.session.find(name).await?;
+    let base = path_in(&sandbox, if to.is_empty() { OsStr::new(".") } else { to })?;
     let inside = kind_of(front, &sandbox, &base).await? == Some(FileKind::Directory);
     if to.as_bytes().ends_with(b"/") && !inside {
         return Err(Failure::new(
@@ -130,8 +130,8 @@ async fn kind_of(
 }
 
 async fn copy_out(front: &mut Front, name: &str, from: &OsStr, to: &Path) -> Outcome<u8> {
-    let path = path_in(front, from)?;
     let sandbox = front.session.find(name).await?;
+    let path = path_in(&sandbox, from)?;
     let target = local_target(from, &path, to)?;
     let command = Command::CopyOut {
         sandbox: sandbox.reference.clone(),

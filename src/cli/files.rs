@@ -32,11 +32,10 @@ pub(super) async fn run(front: &mut Front, verb: &FilesVerb) -> Outcome<u8> {
     }
 }
 
-/// Reads a path of a sandbox; a relative one starts at the usual work directory.
-pub(super) fn path_in(front: &Front, path: &OsStr) -> Result<SandboxPath, Failure> {
-    let base = &front.config.sandbox.work_dir;
-    SandboxPath::resolve(path.as_bytes(), base)
-        .map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()))
+/// Reads a path of a sandbox; a relative one starts at its work directory.
+pub(super) fn path_in(sandbox: &Sandbox, path: &OsStr) -> Result<SandboxPath, Failure> {
+    let path = SandboxPath::resolve(path.as_bytes(), &sandbox.work_dir);
+    path.map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()))
 }
 
 async fn operate(front: &mut Front, sandbox: &Sandbox, op: FileOp) -> Result<Reply, Failure> {
@@ -50,11 +49,8 @@ async fn operate(front: &mut Front, sandbox: &Sandbox, op: FileOp) -> Result<Rep
 }
 
 async fn list(front: &mut Front, name: &str, path: Option<&OsStr>) -> Outcome<u8> {
-    let path = match path {
-        Some(path) => path_in(front, path)?,
-        None => front.config.sandbox.work_dir.clone(),
-    };
     let sandbox = front.session.find(name).await?;
+    let path = path_in(&sandbox, path.unwrap_or(OsStr::new(".")))?;
     let entries = match operate(front, &sandbox, FileOp::List(path.clone())).await? {
         Reply::Entries(entries) => entries,
         other => return Err(unexpected(&other).into()),
@@ -114,8 +110,8 @@ fn permissions(mode: u32) -> String {
 }
 
 async fn stat(front: &mut Front, name: &str, path: &OsStr) -> Outcome<u8> {
-    let path = path_in(front, path)?;
     let sandbox = front.session.find(name).await?;
+    let path = path_in(&sandbox, path)?;
     let entry = match operate(front, &sandbox, FileOp::Stat(path.clone())).await? {
         Reply::Entry(entry) => entry,
         other => return Err(unexpected(&other).into()),
@@ -131,7 +127,7 @@ async fn cat(front: &mut Front, name: &str, paths: &[std::ffi::OsString]) -> Out
     let sandbox = front.session.find(name).await?;
     let mut kept = Vec::new();
     for path in paths {
-        let path = path_in(front, path)?;
+        let path = path_in(&sandbox, path)?;
         match front.format {
             Format::Text => drop(
                 read(
@@ -193,9 +189,9 @@ async fn content(front: &mut Front, sandbox: &Sandbox, path: &SandboxPath) -> Ou
 
 async fn put(front: &mut Front, name: &str, path: &OsStr, mode: Option<&str>) -> Outcome<u8> {
     front.refuse_if_read_only("writing a file")?;
-    let path = path_in(front, path)?;
     let mode = mode.map(octal).transpose()?;
     let sandbox = front.session.find(name).await?;
+    let path = path_in(&sandbox, path)?;
     let stream: StreamId = front.session.stream_id();
     let command = Command::WriteFile {
         sandbox: sandbox.reference.clone(),
@@ -266,11 +262,11 @@ async fn each(
     paths: &[std::ffi::OsString],
     op: impl Fn(SandboxPath) -> FileOp,
 ) -> Outcome<u8> {
+    let sandbox = front.session.find(name).await?;
     let paths: Vec<SandboxPath> = paths
         .iter()
-        .map(|path| path_in(front, path))
+        .map(|path| path_in(&sandbox, path))
         .collect::<Result<_, _>>()?;
-    let sandbox = front.session.find(name).await?;
     for path in &paths {
         operate(front, &sandbox, op(path.clone()))
             .await
@@ -289,8 +285,8 @@ async fn each(
 
 async fn rename(front: &mut Front, name: &str, from: &OsStr, to: &OsStr) -> Outcome<u8> {
     front.refuse_if_read_only("moving files")?;
-    let (from, to) = (path_in(front, from)?, path_in(front, to)?);
     let sandbox = front.session.find(name).await?;
+    let (from, to) = (path_in(&sandbox, from)?, path_in(&sandbox, to)?);
     operate(
         front,
         &sandbox,

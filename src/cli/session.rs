@@ -192,6 +192,7 @@ mod tests {
             owner: None,
             limits: Limits::default(),
             network: "none".into(),
+            work_dir: crate::domain::SandboxPath::root(),
             labels: std::collections::BTreeMap::new(),
         }
     }

@@ -32,6 +32,7 @@ pub(super) fn sandbox(sandbox: &Sandbox, now: DateTime<Utc>) -> Value {
         "owner": sandbox.owner,
         "limits": sandbox.limits,
         "network": sandbox.network,
+        "work_dir": sandbox.work_dir,
         "labels": sandbox.labels,
     })
 }
@@ -42,7 +43,6 @@ pub(super) fn details(details: &Details, now: DateTime<Utc>) -> Value {
     if let Value::Object(fields) = &mut value {
         fields.insert("posture".into(), json!(details.posture));
         fields.insert("env".into(), json!(details.env_names));
-        fields.insert("work_dir".into(), json!(details.work_dir));
         if let Some(death) = &details.death {
             fields.insert("death".into(), json!(death));
         }

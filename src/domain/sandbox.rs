@@ -266,6 +266,8 @@ pub struct Sandbox {
     pub limits: Limits,
     /// `none`, or the network's name.
     pub network: String,
+    /// Its writable work directory, where relative paths start.
+    pub work_dir: SandboxPath,
     /// Labels of the user's own.
     pub labels: BTreeMap<String, String>,
 }

@@ -210,6 +210,7 @@ fn described(reference: SandboxRef, spec: &SandboxSpec) -> Sandbox {
         started_at: None,
         owner: Some(spec.owner.clone()),
         limits: spec.limits,
+        work_dir: spec.work_dir.clone(),
         network: match spec.network {
             Network::None => "none".into(),
             Network::Default => "default".into(),

@@ -6,7 +6,9 @@ use bollard::errors::Error;
 use bollard::models::{ContainerSummary, ContainerSummaryStateEnum};
 use chrono::{DateTime, Utc};
 
-use crate::domain::{EngineKind, HostName, Limits, Owner, Phase, Sandbox, SandboxId, SandboxRef};
+use crate::domain::{
+    EngineKind, HostName, Limits, Owner, Phase, Sandbox, SandboxId, SandboxPath, SandboxRef,
+};
 use crate::engine::EngineError;
 use crate::protocol::FailureKind;
 
@@ -15,6 +17,7 @@ pub(super) const PREFIX: &str = "sandtop.";
 /// Marks a container as a sandbox of ours; its value is the scope.
 pub(super) const SCOPE: &str = "sandtop.scope";
 pub(super) const PROFILE: &str = "sandtop.profile";
+pub(super) const WORK_DIR: &str = "sandtop.workdir";
 pub(super) const TOKEN: &str = "sandtop.token";
 pub(super) const LIMITS: &str = "sandtop.limits";
 pub(super) const CREATED: &str = "sandtop.created";
@@ -157,6 +160,7 @@ pub(super) fn sandbox(host: &HostName, summary: ContainerSummary) -> Option<Sand
         owner: owner(&labels),
         limits: limits(&labels),
         network,
+        work_dir: work_dir(labels.get(WORK_DIR)),
         labels: own_labels(&labels),
     })
 }
@@ -193,6 +197,12 @@ pub(super) fn limits(labels: &HashMap<String, String>) -> Limits {
         .get(LIMITS)
         .and_then(|text| serde_json::from_str(text).ok())
         .unwrap_or_default()
+}
+
+/// Reads the work directory; without a label it is the root, where paths are what they say.
+pub(super) fn work_dir(label: Option<&String>) -> SandboxPath {
+    let parsed = label.and_then(|path| SandboxPath::parse(path.as_bytes()).ok());
+    parsed.unwrap_or_else(SandboxPath::root)
 }
 
 /// Returns the user's labels without ours.

@@ -153,6 +153,7 @@ fn labels(spec: &SandboxSpec, scope: &str) -> HashMap<String, String> {
     let ours = [
         (convert::SCOPE, scope.to_owned()),
         (convert::PROFILE, spec.profile.clone()),
+        (convert::WORK_DIR, spec.work_dir.to_string()),
         (convert::TOKEN, spec.token.clone()),
         (
             convert::LIMITS,

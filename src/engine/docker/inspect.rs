@@ -89,6 +89,7 @@ fn sandbox(host: &HostName, id: &SandboxId, found: &ContainerInspectResponse) ->
             .as_ref()
             .map_or(asked, |config| effective_limits(config, asked)),
         network,
+        work_dir: convert::work_dir(config.and_then(|c| c.working_dir.as_ref())),
         labels: convert::own_labels(&labels),
     }
 }

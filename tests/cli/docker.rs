@@ -587,6 +587,20 @@ fn a_folder_of_the_host_can_be_shown() {
 }
 
 #[test]
+fn relative_paths_start_at_the_sandboxs_own_work_directory() {
+    let Some(place) = Place::docker() else { return };
+    let name = place.name("data");
+    let image = busybox();
+    place
+        .run(&["create", &name, "--image", &image, "--workdir", "/data"])
+        .ok();
+    place.feed(b"here", &["files", "put", &name, "x"]).ok();
+    let seen = place.run(&["exec", &name, "--", "cat", "/data/x"]).ok();
+    assert_eq!(seen.text(), "here");
+    assert!(place.run(&["files", "ls", &name]).ok().text().contains('x'));
+}
+
+#[test]
 fn an_image_that_is_not_there_is_told() {
     let Some(place) = Place::docker() else { return };
     let (code, value) = place.json(&["create", "--image", "localhost:9/nosuch/image"]);

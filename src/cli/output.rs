@@ -1,6 +1,8 @@
 //! Where a command's output goes: through to our own streams, or into memory for JSON.
 
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::thread::JoinHandle;
 
 use serde_json::{Map, Value, json};
@@ -43,8 +45,8 @@ impl Writer {
 }
 
 fn write_all(mut pieces: mpsc::Receiver<OutputChunk>, raw: bool) -> io::Result<()> {
-    let mut out = Sink::new(io::stdout(), raw);
-    let mut err = Sink::new(io::stderr(), raw);
+    let mut out = Sink::new(unbuffered(&io::stdout())?, raw);
+    let mut err = Sink::new(unbuffered(&io::stderr())?, raw);
     while let Some(chunk) = pieces.blocking_recv() {
         match chunk.stream {
             StreamKind::Stdout => out.write(&chunk.bytes)?,
@@ -53,6 +55,11 @@ fn write_all(mut pieces: mpsc::Receiver<OutputChunk>, raw: bool) -> io::Result<(
     }
     out.finish()?;
     err.finish()
+}
+
+/// Opens one of our streams without the standard library's line buffer, which writes every piece in two.
+fn unbuffered(stream: &impl AsFd) -> io::Result<File> {
+    stream.as_fd().try_clone_to_owned().map(File::from)
 }
 
 /// One of our streams: exact bytes into pipes and files, safe text onto terminals.

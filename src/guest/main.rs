@@ -23,6 +23,9 @@ fn main() {
         Some((verb, rest)) => (verb.as_str(), rest),
         None => ("", &[][..]),
     };
+    if verb != "init" {
+        sys::widen_pipes();
+    }
     match verb {
         "init" => idle(),
         "exec" => exec::run(rest),

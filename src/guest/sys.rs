@@ -29,6 +29,10 @@ const PR_SET_CHILD_SUBREAPER: c_int = 36;
 const WNOHANG: c_int = 1;
 const SIG_BLOCK: c_int = 0;
 const SIG_SETMASK: c_int = 2;
+const F_SETPIPE_SZ: c_int = 1031;
+
+/// What a pipe may hold; the most that the kernel grants to everybody.
+const PIPE_BYTES: c_int = 1 << 20;
 
 #[repr(C, align(8))]
 struct SigSet([u8; 128]);
@@ -53,6 +57,7 @@ unsafe extern "C" {
     #[link_name = "kill"]
     safe fn sys_kill(pid: c_int, signal: c_int) -> c_int;
     safe fn getuid() -> u32;
+    fn fcntl(fd: c_int, command: c_int, ...) -> c_int;
     fn wait4(pid: c_int, status: *mut c_int, options: c_int, usage: *mut Rusage) -> c_int;
     fn sigemptyset(set: *mut SigSet) -> c_int;
     fn sigaddset(set: *mut SigSet, signal: c_int) -> c_int;
@@ -80,6 +85,16 @@ pub fn become_subreaper() {
 /// Hides memory and environment from processes of the same user.
 pub fn hide_from_peers() {
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+/// Makes standard input and output hold more at once, where they are pipes.
+///
+/// The engine moves bytes through several processes; with the usual 64 KiB each of them sleeps after every piece.
+pub fn widen_pipes() {
+    for stream in [0, 1] {
+        // SAFETY: the command takes one number and touches no memory; a refusal leaves the pipe as it is.
+        unsafe { fcntl(stream, F_SETPIPE_SZ, PIPE_BYTES) };
+    }
 }
 
 /// Sends a signal; a process that is gone is fine.

@@ -56,14 +56,16 @@ fn pack_file(place: &Path, entry: Entry, out: &mut impl Write) -> Result<(), Pro
     let shown = place.as_os_str().as_bytes();
     let mut file = open_file(shown)?;
     send(out, &wire::entry_bytes(&entry))?;
-    let mut piece = vec![0; wire::DATA_PIECE];
+    // Head and data lie side by side, so that one write sends both.
+    let mut record = vec![0; wire::DATA_HEAD + wire::DATA_PIECE];
     loop {
-        let got = file.read(&mut piece).map_err(|e| Problem::on(shown, &e))?;
+        let Some((head, piece)) = record.split_first_chunk_mut() else { return Ok(()) };
+        let got = file.read(piece).map_err(|e| Problem::on(shown, &e))?;
         if got == 0 {
             return Ok(());
         }
-        send(out, &wire::data_head(got))?;
-        send(out, piece.get(..got).unwrap_or_default())?;
+        *head = wire::data_head(got);
+        send(out, record.get(..wire::DATA_HEAD + got).unwrap_or_default())?;
     }
 }
 

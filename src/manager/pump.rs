@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 use futures_util::future::FutureExt;
-use futures_util::stream::{BoxStream, StreamExt};
+use futures_util::stream::{BoxStream, Fuse, StreamExt};
 
 use crate::domain::{ExecEnd, OutputChunk, StreamKind};
 use crate::engine::ExecItem;
@@ -23,15 +23,15 @@ pub(super) enum Pumped {
 
 /// Gathers what is ready, and never waits for more once it has something.
 pub(super) struct Pump {
-    items: BoxStream<'static, ExecItem>,
+    /// Fused: gathering may see the end, and the next call must see it again.
+    items: Fuse<BoxStream<'static, ExecItem>>,
     waiting: Option<ExecItem>,
 }
 
 impl Pump {
     pub(super) fn new(items: BoxStream<'static, ExecItem>) -> Self {
         Self {
-            // `gather` cannot tell an end from nothing being ready, so the end is asked for twice.
-            items: items.fuse().boxed(),
+            items: items.fuse(),
             waiting: None,
         }
     }
@@ -133,6 +133,18 @@ mod tests {
             ]
         );
         assert_eq!(last, Some(end));
+    }
+
+    #[tokio::test]
+    async fn an_end_that_was_seen_while_gathering_is_seen_again() {
+        let mut items = vec![chunk(StreamKind::Stdout, b"a".to_vec())].into_iter();
+        // Like the engines' own streams, this one panics when it is asked again after its end.
+        let strict = futures_util::stream::unfold((), move |()| {
+            std::future::ready(items.next().map(|item| (item, ())))
+        });
+        let mut pump = Pump::new(strict.boxed());
+        assert!(matches!(pump.next().await, Pumped::Output(_)));
+        assert_eq!(pump.next().await, Pumped::End(None));
     }
 
     #[tokio::test]

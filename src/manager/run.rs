@@ -33,7 +33,8 @@ pub(super) struct Manager {
     context: Context,
     close: watch::Sender<bool>,
     tasks: JoinSet<Finished>,
-    requests: HashMap<Id, RequestId>,
+    /// What each task owes: a reply, and the end of a stream if it serves one.
+    owed: HashMap<Id, (RequestId, Option<StreamId>)>,
     streams: Streams,
     activity: Activity,
 }
@@ -45,7 +46,7 @@ impl Manager {
             context: Context::new(hosts, options, events, closing),
             close,
             tasks: JoinSet::new(),
-            requests: HashMap::new(),
+            owed: HashMap::new(),
             streams: Streams::default(),
             activity: Activity::default(),
         }
@@ -85,11 +86,11 @@ impl Manager {
         self.tasks.shutdown().await;
     }
 
-    /// Books the end of a task; one that panicked still owes its reply.
+    /// Books the end of a task; one that panicked still owes what it was to say.
     async fn ended(&mut self, ended: Result<(Id, Finished), JoinError>) {
         match ended {
             Ok((id, finished)) => {
-                self.requests.remove(&id);
+                self.owed.remove(&id);
                 self.book(finished);
             }
             Err(error) => self.failed(&error).await,
@@ -112,12 +113,21 @@ impl Manager {
 
     async fn failed(&mut self, error: &JoinError) {
         tracing::error!(%error, "a task of the manager failed");
-        if let Some(request) = self.requests.remove(&error.id()) {
-            let failure = Failure::new(
-                FailureKind::Internal,
-                "sandtop made a mistake while doing this; the log says more",
-            );
-            self.context.reply(request, Err(failure)).await;
+        let Some((request, stream)) = self.owed.remove(&error.id()) else {
+            return;
+        };
+        let words = "sandtop made a mistake while doing this; the log says more";
+        let failure = Failure::new(FailureKind::Internal, words);
+        // A front end that had its reply passes over a second one, but it would wait for ever for the end.
+        self.context.reply(request, Err(failure.clone())).await;
+        if let Some(stream) = stream {
+            self.close_stream(stream);
+            let ended = Event::Ended {
+                stream,
+                outcome: Err(failure),
+                took: Duration::ZERO,
+            };
+            self.context.send(ended).await;
         }
     }
 
@@ -216,7 +226,7 @@ impl Manager {
 
     fn start(&mut self, id: RequestId, task: impl Future<Output = Finished> + Send + 'static) {
         let handle = self.tasks.spawn(task);
-        self.requests.insert(handle.id(), id);
+        self.owed.insert(handle.id(), (id, None));
     }
 
     fn act(&mut self, id: RequestId, sandbox: SandboxRef, action: Action) {
@@ -254,10 +264,11 @@ impl Manager {
         }
         self.activity.begin(&known.sandbox, Utc::now());
         let serving = serve(self.context.clone(), (known, inputs));
-        self.start(id, async move {
+        let handle = self.tasks.spawn(async move {
             serving.await;
             Finished::Stream(stream)
         });
+        self.owed.insert(handle.id(), (id, Some(stream)));
     }
 
     /// Hands input to the stream's task, which replies when it has been taken.

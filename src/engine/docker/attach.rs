@@ -13,6 +13,8 @@ use crate::protocol::FailureKind;
 
 /// Bytes asked from the socket at a time.
 const READ_SIZE: usize = 128 * 1024;
+/// With less room than this left, a new buffer is taken; pieces that still wait keep all of the old one in memory.
+const LEAST_ROOM: usize = 32 * 1024;
 /// Longest answer header that is believed.
 const LONGEST_HEADER: usize = 16 * 1024;
 /// Bytes of a frame header.
@@ -139,7 +141,9 @@ impl Attached {
             if let Some(chunk) = self.take() {
                 return Some(chunk);
             }
-            self.buffer.reserve(READ_SIZE);
+            if self.buffer.capacity() - self.buffer.len() < LEAST_ROOM {
+                self.buffer.reserve(READ_SIZE);
+            }
             if !matches!(self.reader.read_buf(&mut self.buffer).await, Ok(count) if count > 0) {
                 return None;
             }

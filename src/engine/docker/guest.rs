@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use bollard::models::ExecConfig;
-use bytes::Bytes;
 use tokio::io::WriteHalf;
 use tokio::time::Instant;
 
@@ -120,7 +119,7 @@ pub(super) async fn start(
     call: GuestCall,
 ) -> Result<(GuestRun, GuestStdin)> {
     let secret = crate::engine::docker::random_word();
-    let mark = Bytes::from(wire::mark(&secret));
+    let mark = wire::mark(&secret);
     let mut env = call.env;
     env.push(format!("{}={secret}", wire::MARK_VARIABLE));
     let config = ExecConfig {
@@ -137,8 +136,8 @@ pub(super) async fn start(
     let (attached, stdin) = attach::start(&client.endpoint, &exec, Packing::Frames).await?;
     let run = GuestRun {
         attached,
-        stdout: MarkFilter::new(mark.clone()),
-        stderr: MarkFilter::new(mark),
+        stdout: MarkFilter::new(&mark),
+        stderr: MarkFilter::new(&mark),
         exec,
     };
     Ok((run, stdin))

@@ -1,19 +1,19 @@
 //! Finds the guest's end mark in a byte stream without holding output back.
 
 use bytes::{Bytes, BytesMut};
-use memchr::memmem;
+use memchr::memmem::Finder;
 
 /// Lets everything before the mark through, and keeps what follows it.
 pub(super) struct MarkFilter {
-    mark: Bytes,
+    mark: Finder<'static>,
     held: BytesMut,
     after: Option<BytesMut>,
 }
 
 impl MarkFilter {
-    pub(super) fn new(mark: Bytes) -> Self {
+    pub(super) fn new(mark: &[u8]) -> Self {
         Self {
-            mark,
+            mark: Finder::new(mark).into_owned(),
             held: BytesMut::new(),
             after: None,
         }
@@ -30,9 +30,10 @@ impl MarkFilter {
         } else {
             self.join(&bytes)
         };
-        match memmem::find(&whole, &self.mark) {
+        match self.mark.find(&whole) {
             Some(at) => {
-                let rest = whole.get(at + self.mark.len()..).unwrap_or_default();
+                let after = at + self.mark.needle().len();
+                let rest = whole.get(after..).unwrap_or_default();
                 self.after = Some(BytesMut::from(rest));
                 whole.slice(..at)
             }
@@ -58,10 +59,11 @@ impl MarkFilter {
 
     /// Holds back the longest end of `whole` that could be the start of the mark.
     fn hold_back(&mut self, whole: &Bytes) -> Bytes {
-        let longest = whole.len().min(self.mark.len() - 1);
+        let mark = self.mark.needle();
+        let longest = whole.len().min(mark.len() - 1);
         let could_start = |len: &usize| {
             let end = whole.get(whole.len() - len..).unwrap_or_default();
-            self.mark.starts_with(end)
+            mark.starts_with(end)
         };
         let held = (1..=longest).rev().find(could_start).unwrap_or(0);
         let (certain, kept) = (
@@ -80,7 +82,7 @@ mod tests {
     const MARK: &[u8] = b"\0\0mark:x\0";
 
     fn filter(pieces: &[&[u8]]) -> (Vec<u8>, Option<Vec<u8>>) {
-        let mut filter = MarkFilter::new(Bytes::from_static(MARK));
+        let mut filter = MarkFilter::new(MARK);
         let mut out = Vec::new();
         for piece in pieces {
             out.extend(filter.push(Bytes::copy_from_slice(piece)));
@@ -113,7 +115,7 @@ mod tests {
 
     #[test]
     fn plain_output_is_not_held_back() {
-        let mut filter = MarkFilter::new(Bytes::from_static(MARK));
+        let mut filter = MarkFilter::new(MARK);
         assert_eq!(
             filter.push(Bytes::from_static(b"prompt> ")),
             Bytes::from_static(b"prompt> ")

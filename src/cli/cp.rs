@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::files::path_in;
-use super::print::{self, Format, Outcome};
+use super::print::{self, Format, Outcome, Stop};
 use super::session::unexpected;
 use super::{Front, exit};
 use crate::domain::{FileKind, Sandbox, SandboxPath};
@@ -60,16 +60,53 @@ fn usage(what: &str) -> Failure {
 
 async fn copy_in(front: &mut Front, from: &Path, name: &str, to: &OsStr) -> Outcome<u8> {
     front.refuse_if_read_only("copying into a sandbox")?;
-    std::fs::metadata(from).map_err(|error| not_readable(from, &error))?;
+    let source = std::fs::metadata(from).map_err(|error| not_readable(from, &error))?;
     let sandbox = front.session.find(name).await?;
     let base = path_in(&sandbox, if to.is_empty() { OsStr::new(".") } else { to })?;
-    let inside = kind_of(front, &sandbox, &base).await? == Some(FileKind::Directory);
+    let names_it = !to.is_empty() && !to.as_bytes().ends_with(b"/");
+    let straight = if source.is_file() && names_it {
+        copy_straight(front, &sandbox, from, &base).await?
+    } else {
+        None
+    };
+    let (target, copied) = match straight {
+        Some(copied) => (base, copied),
+        None => copy_by_look(front, &sandbox, from, to, base).await?,
+    };
+    report(
+        front.format,
+        &from.display().to_string(),
+        &format!("{name}:{target}"),
+        copied,
+    )
+}
+
+/// Copies a file straight to its name: looking first costs as much as a small copy, and most names are free or files.
+/// `None` if that was refused because the name is a folder's.
+async fn copy_straight(
+    front: &mut Front,
+    sandbox: &Sandbox,
+    from: &Path,
+    target: &SandboxPath,
+) -> Outcome<Option<Copied>> {
+    match ask(front, copying(sandbox, from, target)).await {
+        Err(Stop::Failed(failure)) if failure.kind == FailureKind::Invalid => Ok(None),
+        outcome => outcome.map(Some),
+    }
+}
+
+/// Looks at what is there: into an existing folder the copy goes under its own name, else exactly there.
+async fn copy_by_look(
+    front: &mut Front,
+    sandbox: &Sandbox,
+    from: &Path,
+    to: &OsStr,
+    base: SandboxPath,
+) -> Outcome<(SandboxPath, Copied)> {
+    let inside = kind_of(front, sandbox, &base).await? == Some(FileKind::Directory);
     if to.as_bytes().ends_with(b"/") && !inside {
-        return Err(Failure::new(
-            FailureKind::NotFound,
-            format!("{base} is not a directory of the sandbox"),
-        )
-        .into());
+        let message = format!("{base} is not a directory of the sandbox");
+        return Err(Failure::new(FailureKind::NotFound, message).into());
     }
     let target = match (
         inside && !copies_content(from.as_os_str()),
@@ -77,21 +114,19 @@ async fn copy_in(front: &mut Front, from: &Path, name: &str, to: &OsStr) -> Outc
     ) {
         (true, Some(name)) => base
             .join(name.as_bytes())
-            .map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()))?,
+            .map_err(|error| usage(&error.to_string()))?,
         _ => base,
     };
-    let command = Command::CopyIn {
+    let copied = ask(front, copying(sandbox, from, &target)).await?;
+    Ok((target, copied))
+}
+
+fn copying(sandbox: &Sandbox, from: &Path, to: &SandboxPath) -> Command {
+    Command::CopyIn {
         sandbox: sandbox.reference.clone(),
         from: from.to_path_buf(),
-        to: target.clone(),
-    };
-    let copied = ask(front, command).await?;
-    report(
-        front.format,
-        &from.display().to_string(),
-        &format!("{name}:{target}"),
-        copied,
-    )
+        to: to.clone(),
+    }
 }
 
 fn not_readable(path: &Path, error: &std::io::Error) -> Failure {

@@ -158,13 +158,13 @@ fn create(path: &Path, mode: u32) -> io::Result<File> {
 fn receive(file: &mut File) -> Result<(), Problem> {
     let mut decoder = Decoder::default();
     for_each_record(&mut decoder, |record| match record {
-        Record::Data(bytes) => file.write_all(&bytes).map_err(|e| Problem::io("writing", &e)),
+        Record::Data(bytes) => file.write_all(bytes).map_err(|e| Problem::io("writing", &e)),
         _ => Ok(()),
     })
 }
 
 /// Feeds every record of standard input to `take`; ends well only at an `End`.
-pub fn for_each_record(decoder: &mut Decoder, mut take: impl FnMut(Record) -> Result<(), Problem>) -> Result<(), Problem> {
+pub fn for_each_record(decoder: &mut Decoder, mut take: impl FnMut(Record<'_>) -> Result<(), Problem>) -> Result<(), Problem> {
     let mut input = io::stdin().lock();
     let mut piece = vec![0; wire::DATA_PIECE];
     loop {

@@ -85,10 +85,10 @@ struct Target {
 }
 
 impl Target {
-    fn take(&mut self, record: Record) -> Result<(), Problem> {
+    fn take(&mut self, record: Record<'_>) -> Result<(), Problem> {
         match record {
             Record::Entry(entry) => self.make(entry),
-            Record::Data(bytes) => self.fill(&bytes),
+            Record::Data(bytes) => self.fill(bytes),
             Record::End => Ok(()),
         }
     }

@@ -51,11 +51,11 @@ pub struct Entry {
 
 /// One step of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Record {
+pub enum Record<'a> {
     /// A file, folder or link.
     Entry(Entry),
     /// Some bytes of the file named last.
-    Data(Vec<u8>),
+    Data(&'a [u8]),
     /// Nothing follows; without it a stream was cut off.
     End,
 }
@@ -117,7 +117,7 @@ impl Decoder {
     }
 
     /// Takes the next record, or `None` if more bytes are needed.
-    pub fn next_record(&mut self) -> Result<Option<Record>, String> {
+    pub fn next_record(&mut self) -> Result<Option<Record<'_>>, String> {
         if self.data_left > 0 {
             return Ok(self.take_data());
         }
@@ -137,30 +137,29 @@ impl Decoder {
         self.buffer.get(self.at..).unwrap_or_default()
     }
 
-    fn start_data(&mut self) -> Option<Record> {
+    fn start_data(&mut self) -> Option<Record<'_>> {
         let mut head = Fields(self.rest());
         head.byte()?;
         self.data_left = head.u32()? as usize;
         self.at += DATA_HEAD;
         if self.data_left == 0 {
-            Some(Record::Data(Vec::new()))
-        } else {
-            self.take_data()
+            return Some(Record::Data(&[]));
         }
+        self.take_data()
     }
 
-    fn take_data(&mut self) -> Option<Record> {
+    fn take_data(&mut self) -> Option<Record<'_>> {
         let have = self.rest().len().min(self.data_left);
-        let piece = self.rest().get(..have)?.to_vec();
-        if piece.is_empty() {
+        if have == 0 {
             return None;
         }
+        let start = self.at;
         self.at += have;
         self.data_left -= have;
-        Some(Record::Data(piece))
+        self.buffer.get(start..self.at).map(Record::Data)
     }
 
-    fn take_entry(&mut self) -> Result<Option<Record>, String> {
+    fn take_entry(&mut self) -> Result<Option<Record<'_>>, String> {
         let mut fields = Fields(self.rest());
         let Some((mut entry, name_len, target_len)) = fields.entry_head() else {
             return Ok(None);

@@ -9,8 +9,8 @@ use crate::engine::ExecItem;
 
 /// Largest piece that is sent at once.
 const LARGEST: usize = 64 * 1024;
-/// A piece of this size is worth sending without looking for more.
-const ENOUGH: usize = 16 * 1024;
+/// A piece of this size is worth sending without looking for more; each one costs a change of threads.
+const ENOUGH: usize = 48 * 1024;
 
 /// What comes next out of a pump.
 #[derive(Debug, PartialEq)]

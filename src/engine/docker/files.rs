@@ -167,7 +167,10 @@ pub(super) async fn pack(
                         return Some((Ok(TreeItem::Entry(from_wire(entry))), (bytes, decoder)));
                     }
                     Ok(Some(Record::Data(data))) => {
-                        return Some((Ok(TreeItem::Data(data.into())), (bytes, decoder)));
+                        return Some((
+                            Ok(TreeItem::Data(Bytes::copy_from_slice(data))),
+                            (bytes, decoder),
+                        ));
                     }
                     Ok(Some(Record::End) | None) => {}
                     Err(text) => {

@@ -5,9 +5,11 @@
 //! ```text
 //!   main → run (this file: puts everything together)
 //!    │
-//!   cli ──→ manager (handle) ──→ engine ──→ docker, demo
-//!    │          │                   │
-//!    └──────────┴──── protocol ─────┴──→ domain            text, config
+//!   tui ──→ ui ──→ app ──→ keymap, config, text
+//!    │
+//!    ├──→ manager (handle) ──→ engine ──→ docker, demo
+//!    │          │                 │
+//!   cli ────────┴─── protocol ────┴──→ domain
 //! ```
 //!
 //! * [`domain`]: the nouns; no I/O.
@@ -15,6 +17,8 @@
 //! * [`engine`]: the only door to sandboxes; one trait, one contract, several engines.
 //! * [`guest`]: the program that sandtop puts into each sandbox.
 //! * [`manager`]: the task that owns the engines.
+//! * [`app`]: the dashboard's state and its one pure `update`; [`ui`] draws it; [`tui`] is its loop and terminal.
+//! * [`keymap`]: keys to actions, as data.
 //! * [`cli`]: the headless front end.
 //! * [`config`], [`text`]: settings; strings made safe and pretty.
 //!
@@ -26,21 +30,26 @@
 //! pump and sent as `Event::Output`, waiting whenever the reader is slow. The guest's last words say how it ended; the
 //! manager sends `Event::Ended`, and the command line exits with the command's own code.
 
+pub mod app;
 pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod engine;
 pub mod guest;
+pub mod keymap;
 pub mod logging;
 pub mod manager;
 pub mod protocol;
 pub mod signals;
 pub mod text;
+pub mod tui;
+pub mod ui;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use app::Settings;
 use cli::{Cli, Front, Global, Verb};
 use config::{Config, Environment, LoadOptions, Paths, create_private};
 use domain::{EngineKind, HostName};
@@ -49,6 +58,7 @@ use engine::demo::DemoEngine;
 use engine::docker::{DockerEngine, Endpoint};
 use manager::{Host, Options};
 use protocol::{Failure, FailureKind};
+use ui::theme::Theme;
 
 /// Separates the sandboxes of groups that share one engine; tests use scopes of their own.
 const SCOPE_VARIABLE: &str = "SANDTOP_SCOPE";
@@ -79,7 +89,6 @@ fn prepare(cli: &Cli) -> Result<u8, Failure> {
     if let Some(code) = cli::run_offline(cli, &options) {
         return Ok(code);
     }
-    let Some(verb) = &cli.verb else { return Ok(0) };
     let config = Config::load(&options)?;
     let state = Paths::new(&options.environment).state_dir;
     // A state directory that cannot be made costs the log and shared slots; `doctor` says so.
@@ -100,7 +109,10 @@ fn prepare(cli: &Cli) -> Result<u8, Failure> {
         Failure::new(FailureKind::Internal, format!("starting failed: {error}"))
     })?;
     let host = host(&config, state.as_deref())?;
-    let code = runtime.block_on(serve(vec![host], config, verb, &cli.global, &options));
+    let code = match &cli.verb {
+        Some(verb) => runtime.block_on(serve(vec![host], config, verb, &cli.global, &options)),
+        None => runtime.block_on(dashboard(host, config, &cli.global, state.as_deref()))?,
+    };
     // Reading standard input cannot be called off; it must not keep a finished program waiting.
     runtime.shutdown_background();
     Ok(code)
@@ -130,6 +142,39 @@ async fn serve(
     };
     let _ = close.send(());
     drop(front);
+    let _ = manager.await;
+    code
+}
+
+/// Starts the manager, runs the dashboard, and sees the manager out.
+async fn dashboard(
+    host: Host,
+    config: Config,
+    global: &Global,
+    state_dir: Option<&Path>,
+) -> Result<u8, Failure> {
+    let settings = Settings {
+        keymap: keymap::Keymap::load(None)?,
+        owner: cli::owner(),
+        host: host.name.clone(),
+        read_only: global.read_only,
+        demo: host.engine.kind() == EngineKind::Demo,
+        config: config.clone(),
+    };
+    let theme = if std::env::var_os("NO_COLOR").is_some() {
+        Theme::mono()
+    } else {
+        Theme::dark()
+    };
+    let (close, closed) = tokio::sync::oneshot::channel::<()>();
+    let options = Options {
+        max_sandboxes: config.manager.max_sandboxes,
+    };
+    let (handle, events, manager) = manager::spawn(vec![host], options, async {
+        let _ = closed.await;
+    });
+    let code = tui::run(handle, events, settings, theme, state_dir).await;
+    let _ = close.send(());
     let _ = manager.await;
     code
 }

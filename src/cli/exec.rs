@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 use super::args::ExecArgs;
 use super::output::{Kept, Writer};
 use super::print::{self, Format, Outcome, Stop};
-use super::spec::key_value;
 use super::stream::{self, Follower, InputFrom, Output, terminal_size};
 use super::{Front, exit, identity, views};
+use crate::config::key_value;
 use crate::domain::{Ended, ExecEnd, ExecSpec, Sandbox, SandboxPath, StdinMode, TtySize};
 use crate::protocol::{Command, Failure, FailureKind};
 
@@ -46,7 +46,7 @@ fn spec(args: &ExecArgs, sandbox: &Sandbox) -> Result<ExecSpec, Failure> {
     spec.user.clone_from(&args.user);
     spec.timeout = timeout(args.timeout, sandbox)?;
     for pair in &args.env {
-        spec.env.push(key_value("--env", pair)?);
+        spec.env.push(key_value("env", pair)?);
     }
     if let Some(path) = &args.workdir {
         let path = SandboxPath::parse(path.as_bytes());

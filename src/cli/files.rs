@@ -91,22 +91,12 @@ fn cells(entry: &FileEntry) -> Vec<String> {
         FileKind::Special => ('?', String::new()),
     };
     vec![
-        format!("{letter}{}", permissions(entry.mode)),
+        format!("{letter}{}", human::permissions(entry.mode)),
         format!("{}:{}", entry.uid, entry.gid),
         human::bytes(entry.size),
         entry.modified_at.format("%Y-%m-%d %H:%M").to_string(),
         format!("{}{suffix}", safe_line(&entry.name)),
     ]
-}
-
-fn permissions(mode: u32) -> String {
-    let letters = ["r", "w", "x"].repeat(3);
-    let bits = (0..9).rev().map(|bit| mode & (1 << bit) != 0);
-    letters
-        .iter()
-        .zip(bits)
-        .map(|(letter, set)| if set { *letter } else { "-" })
-        .collect()
 }
 
 async fn stat(front: &mut Front, name: &str, path: &OsStr) -> Outcome<u8> {
@@ -304,9 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modes_read_like_ls() {
-        assert_eq!(permissions(0o644), "rw-r--r--");
-        assert_eq!(permissions(0o1777), "rwxrwxrwx");
+    fn modes_are_octal() {
         assert_eq!(octal("755").ok(), Some(0o755));
         assert!(octal("9").is_err() && octal("77777").is_err());
     }

@@ -128,27 +128,29 @@ pub fn run_offline(cli: &Cli, options: &LoadOptions) -> Option<u8> {
         Some(Verb::Config(verb)) => settings::config(*verb, options, format),
         Some(Verb::Completions { shell }) => settings::completions(*shell, format),
         Some(Verb::Man) => settings::manual(format),
-        None => no_verb(),
-        Some(_) => return None,
+        None if !has_terminal() => no_verb(),
+        Some(_) | None => return None,
     };
     Some(code_of(outcome, format))
 }
 
-/// `sandtop` alone.
+/// Tells whether a person sits before us.
+fn has_terminal() -> bool {
+    std::io::stdout().is_terminal() && std::io::stdin().is_terminal()
+}
+
+/// `sandtop` alone needs a terminal for its dashboard.
 fn no_verb() -> Outcome<u8> {
-    if !std::io::stdout().is_terminal() {
-        return Err(
-            Failure::new(FailureKind::Invalid, "the dashboard needs a terminal")
-                .with_hint("`sandtop --help` lists the verbs for scripts")
-                .into(),
-        );
-    }
-    Err(Failure::new(
-        FailureKind::Invalid,
-        "the dashboard is not part of this version yet",
-    )
-    .with_hint("`sandtop --help` lists what it can do")
-    .into())
+    let failure = Failure::new(FailureKind::Invalid, "the dashboard needs a terminal");
+    Err(failure
+        .with_hint("`sandtop --help` lists the verbs for scripts")
+        .into())
+}
+
+/// Describes this process as the owner of what it creates.
+#[must_use]
+pub fn owner() -> crate::domain::Owner {
+    identity::owner()
 }
 
 /// Tells a failure that came before any verb could run.

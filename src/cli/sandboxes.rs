@@ -60,7 +60,8 @@ fn table(sandboxes: &[Sandbox]) -> Table {
 
 /// `create`.
 pub(super) async fn create(front: &mut Front, args: &CreateArgs) -> Outcome<u8> {
-    let spec = spec::build(args, &front.config, identity::owner())?;
+    let (owner, token) = (identity::owner(), identity::random_word());
+    let spec = spec::asked(args).build(&front.config, owner, token)?;
     let host = front
         .host
         .clone()

@@ -4,6 +4,7 @@ mod check;
 mod document;
 mod environment;
 mod error;
+mod new_sandbox;
 mod paths;
 mod raw;
 mod resolve;
@@ -19,6 +20,7 @@ use document::{Document, shown_path};
 pub use environment::Environment;
 use environment::EnvironmentLayer;
 use error::invalid;
+pub use new_sandbox::{NewSandbox, key_value};
 pub use paths::{Paths, create_private};
 use resolve::Layers;
 

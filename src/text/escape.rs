@@ -17,6 +17,30 @@ const ESC: u8 = 0x1b;
 /// `vte` takes for the end of a DCS even in the middle of a character.
 const STAND_IN: &[u8] = "\u{fffd}".as_bytes();
 
+/// Takes what turns out to lie outside of a sequence, and what whole sequences ask for.
+pub(super) trait Outlet {
+    /// Takes a character that is no control.
+    fn show(&mut self, c: char);
+
+    /// Takes a tab, carriage return or backspace in the middle of a sequence.
+    fn control(&mut self, byte: u8);
+
+    /// Hears a control sequence without private marks; it has no effect unless this gives it one.
+    fn csi(&mut self, _params: &Params, _action: char) {}
+}
+
+impl Outlet for String {
+    fn show(&mut self, c: char) {
+        push_visible(c, self);
+    }
+
+    fn control(&mut self, byte: u8) {
+        if matches!(byte, b'\t' | b'\r') {
+            self.push(char::from(byte));
+        }
+    }
+}
+
 /// The escape sequence being skipped, if any.
 #[derive(Default)]
 pub(super) struct Escape {
@@ -42,7 +66,7 @@ impl Escape {
     }
 
     /// Passes a character to the sequence; what shows to lie outside of it goes to `out`.
-    pub(super) fn feed(&mut self, c: char, out: &mut String) {
+    pub(super) fn feed(&mut self, c: char, out: &mut impl Outlet) {
         self.length = if Self::is_start(c) {
             0
         } else {
@@ -63,31 +87,34 @@ impl Escape {
 }
 
 /// Hears from `vte` what became of one character.
-struct Sink<'a> {
+struct Sink<'a, O> {
     current: char,
     has_ended: bool,
-    out: &'a mut String,
+    out: &'a mut O,
 }
 
-impl Perform for Sink<'_> {
+impl<O: Outlet> Perform for Sink<'_, O> {
     fn print(&mut self, _stand_in: char) {
         self.has_ended = true;
         if !self.current.is_control() {
-            push_visible(self.current, self.out);
+            self.out.show(self.current);
         }
     }
 
     fn execute(&mut self, byte: u8) {
         match byte {
-            b'\t' | b'\r' => self.out.push(char::from(byte)),
+            b'\t' | b'\r' | 0x08 => self.out.control(byte),
             // CAN and SUB cancel a sequence.
             0x18 | 0x1a => self.has_ended = true,
             _ => (),
         }
     }
 
-    fn csi_dispatch(&mut self, _: &Params, _: &[u8], _ignore: bool, _action: char) {
+    fn csi_dispatch(&mut self, params: &Params, marks: &[u8], is_odd: bool, action: char) {
         self.has_ended = true;
+        if marks.is_empty() && !is_odd {
+            self.out.csi(params, action);
+        }
     }
 
     fn esc_dispatch(&mut self, _intermediates: &[u8], _ignore: bool, _byte: u8) {

@@ -25,8 +25,12 @@ pub fn is_treacherous(c: char) -> bool {
 
 /// Tells whether a character reorders text, takes no room or breaks lines behind the reader's back.
 pub(super) fn is_hidden(c: char) -> bool {
-    // Nearly all text ends the test here.
-    c >= '\u{ad}' && (is_bidi(c) || is_blank(c))
+    // Nearly all text ends the test here: Latin with its accents, or the scripts of East Asia.
+    c >= '\u{ad}' && !matches!(c, '\u{ae}'..='\u{61b}' | '\u{3165}'..='\u{fefe}') && is_odd(c)
+}
+
+fn is_odd(c: char) -> bool {
+    is_bidi(c) || is_blank(c)
 }
 
 /// Tells whether a character only glues its neighbours together, as emoji and variants need it.
@@ -88,6 +92,13 @@ mod tests {
         ];
         for (c, mark) in cases {
             assert_eq!(visible(c), mark);
+        }
+    }
+
+    #[test]
+    fn the_short_test_hides_nothing() {
+        for c in '\0'..=char::MAX {
+            assert_eq!(is_hidden(c), is_odd(c), "{c:?}");
         }
     }
 

@@ -32,6 +32,20 @@ pub fn bytes(count: u64) -> String {
     format!("{number} {}", name.unwrap_or(&""))
 }
 
+/// Writes a number with its thousands apart, such as `1 234`.
+#[must_use]
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() * 4 / 3);
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    out
+}
+
 /// Writes a share in percent, such as `12.3%` or `187%`.
 #[must_use]
 pub fn percent(value: f64) -> String {
@@ -71,6 +85,17 @@ pub fn age(seconds: u64) -> String {
         DAY..TWO_WEEKS => format!("{}d", seconds / DAY),
         _ => format!("{}w", seconds / WEEK),
     }
+}
+
+/// Writes permission bits as `ls` does, such as `rw-r--r--`.
+#[must_use]
+pub fn permissions(mode: u32) -> String {
+    let letters = "rwxrwxrwx".chars();
+    let bits = (0..9).rev().map(|bit| mode & (1 << bit) != 0);
+    letters
+        .zip(bits)
+        .map(|(letter, is_set)| if is_set { letter } else { '-' })
+        .collect()
 }
 
 /// Returns a size in tenths of a unit, rounded.
@@ -117,6 +142,19 @@ mod tests {
         ];
         for (count, expected) in cases {
             assert_eq!(bytes(count), expected, "{count}");
+        }
+    }
+
+    #[test]
+    fn writes_counts() {
+        let cases = [
+            (0, "0"),
+            (999, "999"),
+            (1_234, "1 234"),
+            (1_000_000, "1 000 000"),
+        ];
+        for (number, expected) in cases {
+            assert_eq!(count(number), expected);
         }
     }
 
@@ -172,5 +210,11 @@ mod tests {
         for (seconds, expected) in cases {
             assert_eq!(age(seconds), expected, "{seconds}");
         }
+    }
+
+    #[test]
+    fn permissions_read_like_ls() {
+        assert_eq!(permissions(0o644), "rw-r--r--");
+        assert_eq!(permissions(0o1777), "rwxrwxrwx");
     }
 }

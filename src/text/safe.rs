@@ -4,8 +4,7 @@
 //! result holds no control character but newline, tab and carriage return, and the state kept between
 //! two chunks is a few KiB at most, whatever comes in.
 
-use std::str;
-
+use super::decode::Decoder;
 use super::escape::Escape;
 use super::hidden::{is_hidden, push_visible};
 
@@ -15,9 +14,8 @@ const BLOCK: usize = 32;
 /// Makes a stream of chunks safe; where the chunks are cut does not matter.
 #[derive(Default)]
 pub struct SafeStream {
+    decoder: Decoder,
     escape: Escape,
-    /// The first bytes of a character whose rest is still to come.
-    tail: Vec<u8>,
 }
 
 impl SafeStream {
@@ -29,89 +27,15 @@ impl SafeStream {
 
     /// Appends the safe form of the next bytes to `out`.
     pub fn push(&mut self, bytes: &[u8], out: &mut String) {
-        let mut rest = self.complete_tail(bytes, out);
-        while !rest.is_empty() {
-            rest = self.decode(rest, out);
-        }
+        let Self { decoder, escape } = self;
+        decoder.push(bytes, &mut |text| push_text(escape, text, out));
     }
 
     /// Ends the stream, so that a cut character shows and an open sequence is forgotten.
     pub fn finish(&mut self, out: &mut String) {
-        if !self.tail.is_empty() {
-            self.push_char(char::REPLACEMENT_CHARACTER, out);
-        }
+        let Self { decoder, escape } = self;
+        decoder.finish(&mut |text| push_text(escape, text, out));
         *self = Self::default();
-    }
-
-    /// Completes the character cut at the end of the last chunk; returns the bytes left.
-    fn complete_tail<'a>(&mut self, mut bytes: &'a [u8], out: &mut String) -> &'a [u8] {
-        while !self.tail.is_empty()
-            && let Some((&byte, rest)) = bytes.split_first()
-        {
-            self.tail.push(byte);
-            match str::from_utf8(&self.tail).map(|text| text.chars().next()) {
-                Ok(whole) => self.end_tail(whole, out),
-                Err(error) if error.error_len().is_none() => (),
-                Err(_) => return self.break_tail(bytes, out),
-            }
-            bytes = rest;
-        }
-        bytes
-    }
-
-    /// Gives up the cut character; the byte that does not continue it is part of the bytes left.
-    fn break_tail<'a>(&mut self, bytes: &'a [u8], out: &mut String) -> &'a [u8] {
-        self.end_tail(Some(char::REPLACEMENT_CHARACTER), out);
-        bytes
-    }
-
-    fn end_tail(&mut self, decoded: Option<char>, out: &mut String) {
-        self.tail.clear();
-        if let Some(c) = decoded {
-            self.push_char(c, out);
-        }
-    }
-
-    /// Takes the text up to the first broken character and that character; returns the bytes left.
-    fn decode<'a>(&mut self, bytes: &'a [u8], out: &mut String) -> &'a [u8] {
-        let error = match str::from_utf8(bytes) {
-            Ok(text) => return self.push_text(text, out),
-            Err(error) => error,
-        };
-        let (valid, broken) = bytes
-            .split_at_checked(error.valid_up_to())
-            .unwrap_or_default();
-        self.push_text(str::from_utf8(valid).unwrap_or_default(), out);
-        let Some(length) = error.error_len() else {
-            self.tail.extend_from_slice(broken);
-            return &[];
-        };
-        self.push_char(char::REPLACEMENT_CHARACTER, out);
-        broken.get(length..).unwrap_or_default()
-    }
-
-    /// Takes a whole text and leaves no bytes.
-    fn push_text(&mut self, mut text: &str, out: &mut String) -> &'static [u8] {
-        while let Some(c) = text.chars().next() {
-            text = if self.escape.is_open() || needs_care(c) {
-                self.push_char(c, out);
-                text.get(c.len_utf8()..).unwrap_or_default()
-            } else {
-                push_clean_start(text, out)
-            };
-        }
-        &[]
-    }
-
-    fn push_char(&mut self, c: char, out: &mut String) {
-        if self.escape.is_open() && self.escape.must_abort(c) {
-            self.escape = Escape::default();
-        }
-        if self.escape.is_open() || Escape::is_start(c) {
-            self.escape.feed(c, out);
-        } else if !is_dropped(c) {
-            push_visible(c, out);
-        }
     }
 }
 
@@ -123,6 +47,28 @@ pub fn safe_block(bytes: &[u8]) -> String {
     stream.push(bytes, &mut out);
     stream.finish(&mut out);
     out
+}
+
+fn push_text(escape: &mut Escape, mut text: &str, out: &mut String) {
+    while let Some(c) = text.chars().next() {
+        text = if escape.is_open() || needs_care(c) {
+            push_char(escape, c, out);
+            text.get(c.len_utf8()..).unwrap_or_default()
+        } else {
+            push_clean_start(text, out)
+        };
+    }
+}
+
+fn push_char(escape: &mut Escape, c: char, out: &mut String) {
+    if escape.is_open() && escape.must_abort(c) {
+        *escape = Escape::default();
+    }
+    if escape.is_open() || Escape::is_start(c) {
+        escape.feed(c, out);
+    } else if !is_dropped(c) {
+        push_visible(c, out);
+    }
 }
 
 /// Copies the longest start that needs no care at once; returns the rest.

@@ -75,7 +75,7 @@ fn find_cut(text: &str, width: usize) -> Option<&str> {
 }
 
 /// Splits off the first cluster.
-fn split_cluster(text: &str) -> Option<(&str, &str)> {
+pub(crate) fn split_cluster(text: &str) -> Option<(&str, &str)> {
     let mut chars = text.char_indices();
     let (_, mut last) = chars.next()?;
     let mut may_pair = true;

@@ -6,6 +6,7 @@
     clippy::indexing_slicing
 )] // A test that cannot go on says so by panicking.
 
+mod dashboard;
 mod demo;
 mod docker;
 mod faults;

@@ -11,7 +11,7 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, SlavePty, native_p
 use crate::support::{PATIENCE, Place, busybox, python, until};
 
 /// A terminal with the program in it.
-struct Terminal {
+pub(crate) struct Terminal {
     master: Box<dyn MasterPty + Send>,
     /// Kept so that the terminal outlives the program and its settings can be looked at.
     slave: Option<Box<dyn SlavePty + Send>>,
@@ -32,7 +32,7 @@ fn size(rows: u16, cols: u16) -> PtySize {
 }
 
 impl Terminal {
-    fn start(place: &Place, args: &[&str]) -> Self {
+    pub(crate) fn start(place: &Place, args: &[&str]) -> Self {
         let pair = native_pty_system().openpty(size(24, 80)).unwrap();
         let settings = format!("{:?}", pair.master.get_termios());
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_sandtop"));
@@ -67,7 +67,7 @@ impl Terminal {
         }
     }
 
-    fn raw(&self) -> Vec<u8> {
+    pub(crate) fn raw(&self) -> Vec<u8> {
         self.bytes.lock().unwrap().clone()
     }
 
@@ -76,14 +76,14 @@ impl Terminal {
     }
 
     /// What a person would see.
-    fn screen(&self) -> String {
+    pub(crate) fn screen(&self) -> String {
         let mut parser =
             vt100::Parser::new(NonZero::new(24).unwrap(), NonZero::new(80).unwrap(), 0);
         parser.process(&self.raw());
         parser.screen().contents()
     }
 
-    fn type_in(&mut self, keys: &str) {
+    pub(crate) fn type_in(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
         self.keys.flush().unwrap();
     }
@@ -101,9 +101,34 @@ impl Terminal {
         }
     }
 
+    /// Waits until a person would see something.
+    #[track_caller]
+    pub(crate) fn until_seen(&mut self, part: &str) {
+        let begin = Instant::now();
+        while !self.screen().contains(part) {
+            assert!(
+                begin.elapsed() < PATIENCE && self.child.try_wait().unwrap().is_none(),
+                "no {part:?} on\n{}",
+                self.screen()
+            );
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+
+    /// Asks the program to end.
+    pub(crate) fn terminate(&self) {
+        let pid = self
+            .child
+            .process_id()
+            .and_then(|pid| i32::try_from(pid).ok())
+            .unwrap();
+        let pid = rustix::process::Pid::from_raw(pid).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    }
+
     /// Waits for the end; the exit code, all bytes, and whether the terminal is as it was.
     #[track_caller]
-    fn end(mut self) -> (u32, Vec<u8>) {
+    pub(crate) fn end(mut self) -> (u32, Vec<u8>) {
         let child = &mut self.child;
         let mut status = None;
         until("the program ends", || {

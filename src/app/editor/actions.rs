@@ -1,0 +1,148 @@
+//! What the editor's actions do, besides files and searches.
+
+use super::buffer::Buffer;
+use super::keys::Motion;
+use super::{EditorState, FIRST_SCREEN, Grammars, ReadOnly, Text};
+use crate::app::{Language, Purpose, Question, Tone, Wish};
+use crate::keymap::Action;
+
+impl EditorState {
+    pub(super) fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    /// Adds a buffer and goes to it.
+    pub(super) fn add(&mut self, buffer: Buffer) {
+        self.buffers.push(buffer);
+        self.current = self.buffers.len() - 1;
+        self.goal = None;
+    }
+
+    pub(super) fn run(&mut self) -> Vec<Wish> {
+        let buffer = self.current();
+        if buffer
+            .text
+            .lines()
+            .iter()
+            .all(|line| line.trim().is_empty())
+        {
+            return say(Tone::Plain, "There is no code to run yet");
+        }
+        if buffer.read_only == Some(ReadOnly::NotText) {
+            return say(
+                Tone::Bad,
+                "This is not text, so that it cannot be run from here",
+            );
+        }
+        let Some(language) = buffer.language else {
+            self.run_once_known = true;
+            return self.ask_language();
+        };
+        let code = self.current_text();
+        vec![Wish::Run { code, language }]
+    }
+
+    pub(super) fn ask_language(&self) -> Vec<Wish> {
+        let names = Language::ALL.map(Language::name).join(", ");
+        let now = self.current().language;
+        vec![Wish::Ask(Question {
+            purpose: Purpose::Language,
+            label: format!("Language ({names})"),
+            start: now.map_or("", Language::name).to_owned(),
+        })]
+    }
+
+    pub(super) fn choose_language(&mut self, answer: &str) -> Vec<Wish> {
+        let run = std::mem::take(&mut self.run_once_known);
+        let Some(language) = Language::by_word(answer.trim()) else {
+            let names = Language::ALL.map(Language::name).join(", ");
+            return say(Tone::Bad, &format!("Choose one of: {names}"));
+        };
+        self.current_mut().set_language(Some(language));
+        if run { self.run() } else { Vec::new() }
+    }
+
+    pub(super) fn open_untitled(&mut self) -> Vec<Wish> {
+        let language = self.current().language.unwrap_or(Language::Python);
+        let id = self.next_id();
+        self.add(Buffer::untitled(id, language, ""));
+        Vec::new()
+    }
+
+    pub(super) fn close_or_ask(&mut self) -> Vec<Wish> {
+        let buffer = self.current();
+        if buffer.is_dirty() {
+            return vec![Wish::Confirm {
+                question: format!("Close {} and lose its unsaved changes?", buffer.name),
+                button: "Close".to_owned(),
+                then: vec![Wish::Close],
+            }];
+        }
+        self.close_current();
+        Vec::new()
+    }
+
+    pub(super) fn turn(&mut self, tabs: usize) -> Vec<Wish> {
+        self.show_tab((self.current + tabs) % self.buffers.len());
+        Vec::new()
+    }
+
+    pub(super) fn walk(&mut self, step: impl FnOnce(&mut Text) -> bool, word: &str) -> Vec<Wish> {
+        self.goal = None;
+        let buffer = self.current_mut();
+        buffer.follow();
+        if step(&mut buffer.text) {
+            return Vec::new();
+        }
+        say(Tone::Plain, &format!("Nothing to {word}"))
+    }
+
+    pub(super) fn copy(&mut self, text: Option<String>) -> Vec<Wish> {
+        let Some(text) = text else {
+            return Vec::new();
+        };
+        self.clip.clone_from(&text);
+        vec![Wish::Copy(text)]
+    }
+
+    /// Gives up the selection and the marks of a search.
+    pub(super) fn clear_marks(&mut self) -> Vec<Wish> {
+        let text = &mut self.current_mut().text;
+        text.deselect();
+        text.set_pattern("");
+        Vec::new()
+    }
+}
+
+impl Buffer {
+    pub(super) fn advance_highlighting(&mut self, grammars: &Grammars) -> bool {
+        let view = self.view.get();
+        let height = usize::from(view.height).max(FIRST_SCREEN);
+        self.text.advance_highlighting(grammars, view.top + height)
+    }
+}
+
+/// Returns where an action moves the cursor.
+pub(super) fn motion(action: Action) -> Option<Motion> {
+    Some(match action {
+        Action::Up => Motion::Up(1),
+        Action::Down => Motion::Down(1),
+        Action::PageUp => Motion::PageUp,
+        Action::PageDown => Motion::PageDown,
+        Action::Top => Motion::Top,
+        Action::Bottom => Motion::Bottom,
+        _ => return None,
+    })
+}
+
+/// Makes line ends of one kind and drops what is not text.
+pub(super) fn clean(text: &str) -> String {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let is_text = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+    text.chars().filter(is_text).collect()
+}
+
+fn say(tone: Tone, words: &str) -> Vec<Wish> {
+    vec![Wish::Toast(tone, words.to_owned())]
+}

@@ -1,0 +1,215 @@
+//! Making, moving, copying and deleting files, and the questions before it.
+
+#![expect(clippy::panic, reason = "a wish of another kind is a failed test")]
+
+use super::*;
+use crate::app::{Purpose, Tone};
+use crate::protocol::{Command, FailureKind, FileOp};
+
+fn work(op: FileOp, label: &str) -> Wish {
+    let command = Command::File {
+        sandbox: sandbox("py"),
+        op,
+    };
+    Wish::Submit {
+        command,
+        label: label.into(),
+    }
+}
+
+fn asked(wishes: &[Wish]) -> (&str, &str) {
+    match wishes {
+        [Wish::Ask(question)] => (&question.label, &question.start),
+        other => panic!("no question: {other:?}"),
+    }
+}
+
+#[test]
+fn deleting_names_what_is_lost() {
+    let mut state = usual();
+    let op = FileOp::Delete {
+        path: path("/workspace/src"),
+        recursive: true,
+    };
+    let expected = Wish::Confirm {
+        question: "Delete the folder src and all in it from py:/workspace? This cannot be undone."
+            .into(),
+        button: "Delete".into(),
+        then: vec![work(op, "deleting src")],
+    };
+    assert_eq!(acts(&mut state, &[Action::Delete]), [expected]);
+}
+
+#[test]
+fn marked_files_are_deleted_together() {
+    let mut state = usual();
+    let wishes = acts(
+        &mut state,
+        &[Action::Mark, Action::Mark, Action::Bottom, Action::Delete],
+    );
+    let [Wish::Confirm { question, then, .. }] = wishes.as_slice() else {
+        panic!("no dialog: {wishes:?}");
+    };
+    assert_eq!(
+        question,
+        "Delete 1 file and 1 folder with all in them (src, a) from py:/workspace? This cannot be undone."
+    );
+    assert_eq!(then.len(), 2);
+    acts(&mut state, &[Action::InvertMarks]);
+    let marked: Vec<&[u8]> = state.listing().marked().map(|e| &e.name[..]).collect();
+    assert_eq!(marked, [b"b", b"l"]);
+    acts(&mut state, &[Action::Back]);
+    assert_eq!(state.listing().marked_count(), 0);
+}
+
+#[test]
+fn renaming_asks_before_it_replaces() {
+    let mut state = usual();
+    let wishes = acts(&mut state, &[Action::Down, Action::Rename]);
+    assert_eq!(asked(&wishes), ("Rename a", "a"));
+    let purpose = Purpose::RenameFile {
+        path: path("/workspace/a"),
+    };
+    assert_eq!(state.answer(&purpose, "a"), []);
+    let op = FileOp::Rename {
+        from: path("/workspace/a"),
+        to: path("/workspace/z"),
+    };
+    assert_eq!(state.answer(&purpose, "z"), [work(op, "renaming a")]);
+    let wishes = state.answer(&purpose, "b");
+    assert!(matches!(&wishes[..], [Wish::Confirm { then, .. }] if then.len() == 1));
+    for bad in ["", " ", "../x", "/"] {
+        let wishes = state.answer(&purpose, bad);
+        assert!(
+            matches!(&wishes[..], [Wish::Toast(Tone::Bad, _)]),
+            "{bad:?}"
+        );
+    }
+}
+
+#[test]
+fn new_files_never_wipe_old_ones() {
+    let mut state = usual();
+    assert_eq!(
+        asked(&acts(&mut state, &[Action::NewFile])),
+        ("New file", "")
+    );
+    let expected = Wish::SaveFile {
+        sandbox: Some(sandbox("py")),
+        path: path("/workspace/new.py"),
+        text: String::new(),
+        known: None,
+    };
+    assert_eq!(state.answer(&Purpose::NewFile, "new.py"), [expected]);
+    state.listed(
+        &sandbox("py"),
+        &path("/workspace"),
+        Ok(vec![file("a"), file("new.py")]),
+    );
+    assert_eq!(name(&state), "new.py");
+    for taken in ["new.py", "x/y"] {
+        let wishes = state.answer(&Purpose::NewFile, taken);
+        assert!(matches!(&wishes[..], [Wish::Toast(Tone::Bad, _)]));
+    }
+    let op = FileOp::MakeDir(path("/workspace/d/e"));
+    assert_eq!(
+        state.answer(&Purpose::NewFolder, "d/e"),
+        [work(op, "making e")]
+    );
+}
+
+#[test]
+fn copies_go_in_and_out() {
+    let mut state = usual();
+    let wishes = acts(&mut state, &[Action::Upload]);
+    assert_eq!(asked(&wishes), ("Copy in from", "/here/"));
+    let command = Command::CopyIn {
+        sandbox: sandbox("py"),
+        from: "/home/me/data.csv".into(),
+        to: path("/workspace/data.csv"),
+    };
+    let label = "copying in data.csv".into();
+    let wishes = state.answer(&Purpose::Upload, "~/data.csv");
+    assert_eq!(wishes, [Wish::Submit { command, label }]);
+    let wishes = acts(&mut state, &[Action::Down, Action::Download]);
+    assert_eq!(asked(&wishes), ("Copy a to", "/here/a"));
+    assert_eq!(targets(&state.answer(&Purpose::Download, "x")), ["/here/x"]);
+    let wishes = acts(&mut state, &[Action::Mark, Action::Mark, Action::Download]);
+    assert_eq!(asked(&wishes), ("Copy 2 files into the folder", "/here/"));
+    let wishes = state.answer(&Purpose::Download, "~/out");
+    assert_eq!(targets(&wishes), ["/home/me/out/a", "/home/me/out/b"]);
+}
+
+fn targets(wishes: &[Wish]) -> Vec<String> {
+    let target = |wish: &Wish| match wish {
+        Wish::Submit {
+            command: Command::CopyOut { to, .. },
+            ..
+        } => to.display().to_string(),
+        other => panic!("no copy: {other:?}"),
+    };
+    wishes.iter().map(target).collect()
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let mut state = pane(vec![
+        file(b"a\nrm -rf /\x1b[2J"),
+        file(b"\xff\xfe"),
+        file("../../etc"),
+        file(".."),
+    ]);
+    acts(&mut state, &[Action::ToggleHidden]);
+    for _ in 0..4 {
+        for action in [
+            Action::Copy,
+            Action::Delete,
+            Action::Rename,
+            Action::Download,
+        ] {
+            let wishes = state.on_action(action, PAGE);
+            let texts = wishes.iter().map(|wish| match wish {
+                Wish::Copy(text) | Wish::Toast(_, text) => text.clone(),
+                Wish::Confirm { question, .. } => question.clone(),
+                Wish::Ask(question) => format!("{}{}", question.label, question.start),
+                other => panic!("{other:?}"),
+            });
+            assert!(texts.into_iter().all(|t| !t.contains(char::is_control)));
+        }
+        state.on_action(Action::Down, PAGE);
+    }
+    acts(&mut state, &[Action::Top]);
+    assert_eq!(name(&state), "..");
+    assert_eq!(acts(&mut state, &[Action::Open]), []);
+    assert_eq!(acts(&mut state, &[Action::Copy]), []);
+}
+
+#[test]
+fn a_failure_is_kept_and_nothing_can_be_done_there() {
+    let mut state = usual();
+    let failure = Failure::new(FailureKind::Denied, "no");
+    state.listed(&sandbox("py"), &path("/workspace"), Err(failure.clone()));
+    assert_eq!(state.failure(), Some(&failure));
+    for action in Action::ALL {
+        let wishes = state.on_action(*action, PAGE);
+        assert!(
+            !wishes
+                .iter()
+                .any(|w| matches!(w, Wish::Confirm { .. } | Wish::Ask(_)))
+        );
+        state.listed(&sandbox("py"), &path("/workspace"), Err(failure.clone()));
+    }
+}
+
+#[test]
+fn no_action_needs_a_sandbox() {
+    let mut state = FilesState::default();
+    for action in Action::ALL {
+        state.on_action(*action, 0);
+    }
+    state.answer(&Purpose::NewFile, "x");
+    state.scroll(3);
+    state.click(3);
+    state.scroll_preview(3);
+    assert!(state.place().is_none());
+}

@@ -1,0 +1,205 @@
+//! The form for a new sandbox: fields with their defaults, checked while typing.
+
+use super::line::LineInput;
+use crate::config::{Config, NewSandbox};
+use crate::domain::{Owner, SandboxSpec};
+use crate::keymap::Key;
+use crate::protocol::Failure;
+
+/// One field.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Field {
+    /// What it is called.
+    pub label: &'static str,
+    /// What may be typed, in a word or two.
+    pub hint: &'static str,
+    /// What was typed; empty takes the profile's value.
+    pub line: LineInput,
+    /// What the profile gives.
+    pub default: String,
+}
+
+/// The form.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateForm {
+    /// Its fields: name, profile, image, memory, cpus, pids, timeout, network, env, mounts.
+    pub fields: Vec<Field>,
+    /// The field that has the keys.
+    pub at: usize,
+    /// Why it cannot be created as it stands.
+    pub problem: Option<String>,
+}
+
+const FIELDS: [(&str, &str); 10] = [
+    ("name", "empty: made up"),
+    ("profile", "of the configuration"),
+    ("image", "such as python:3.12-slim"),
+    ("memory", "such as 512m"),
+    ("cpus", "1.0 is one core"),
+    ("processes", "0: no limit"),
+    ("timeout", "seconds a command may take"),
+    ("network", "yes or no"),
+    ("variables", "KEY=VALUE KEY=VALUE"),
+    ("mounts", "HOST:PATH[:ro] …"),
+];
+
+impl CreateForm {
+    /// Makes an empty form that shows the defaults of the usual profile.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        let fields = FIELDS.map(|(label, hint)| Field {
+            label,
+            hint,
+            line: LineInput::default(),
+            default: String::new(),
+        });
+        let mut form = Self {
+            fields: fields.to_vec(),
+            at: 0,
+            problem: None,
+        };
+        form.refresh(config);
+        form
+    }
+
+    /// Moves to another field.
+    pub fn step(&mut self, forward: bool) {
+        let count = self.fields.len();
+        self.at = (self.at + if forward { 1 } else { count - 1 }) % count;
+    }
+
+    /// Takes a key into the field; true if it changed something.
+    pub fn key(&mut self, key: Key, config: &Config) -> bool {
+        let taken = self
+            .fields
+            .get_mut(self.at)
+            .is_some_and(|field| field.line.key(key));
+        self.refresh(config);
+        taken
+    }
+
+    /// Takes pasted text into the field.
+    pub fn paste(&mut self, text: &str, config: &Config) {
+        if let Some(field) = self.fields.get_mut(self.at) {
+            field.line.insert(text);
+        }
+        self.refresh(config);
+    }
+
+    fn text(&self, label: &str) -> Option<String> {
+        let field = self.fields.iter().find(|field| field.label == label)?;
+        Some(field.line.text().trim().to_owned()).filter(|text| !text.is_empty())
+    }
+
+    /// Shows the defaults of the chosen profile, and what is wrong.
+    fn refresh(&mut self, config: &Config) {
+        if let Ok((name, profile)) = config.profile(self.text("profile").as_deref()) {
+            let limits = profile.limits;
+            let none = || "none".to_owned();
+            let defaults = [
+                "made up".to_owned(),
+                name,
+                profile.image.clone(),
+                limits
+                    .memory_bytes
+                    .map_or_else(none, crate::text::human::bytes),
+                limits.cpus.map_or_else(none, |cpus| cpus.to_string()),
+                limits.pids.map_or_else(none, |pids| pids.to_string()),
+                limits
+                    .timeout_s
+                    .map_or_else(none, |seconds| format!("{seconds} s")),
+                if profile.network == crate::domain::Network::None {
+                    "no"
+                } else {
+                    "yes"
+                }
+                .to_owned(),
+                profile
+                    .env
+                    .iter()
+                    .map(|(key, _)| key.as_str())
+                    .collect::<Vec<_>>()
+                    .join(" "),
+                profile
+                    .mounts
+                    .iter()
+                    .map(|mount| mount.source.display().to_string())
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            ];
+            for (field, default) in self.fields.iter_mut().zip(defaults) {
+                field.default = default;
+            }
+        }
+        let owner = Owner {
+            host: String::new(),
+            pid: 0,
+            started: 0,
+            user: None,
+        };
+        self.problem = self
+            .spec(config, owner, "00000000".to_owned())
+            .err()
+            .map(|failure| failure.message);
+    }
+
+    /// Builds what is asked for.
+    ///
+    /// # Errors
+    /// A field holds something that cannot be; the message names it.
+    pub fn spec(
+        &self,
+        config: &Config,
+        owner: Owner,
+        token: String,
+    ) -> Result<SandboxSpec, Failure> {
+        self.wanted()?.build(config, owner, token)
+    }
+
+    fn wanted(&self) -> Result<NewSandbox, Failure> {
+        let words = |label: &str| -> Vec<String> {
+            let text = self.text(label).unwrap_or_default();
+            text.split_whitespace().map(str::to_owned).collect()
+        };
+        Ok(NewSandbox {
+            name: self.text("name"),
+            profile: self.text("profile"),
+            image: self.text("image"),
+            memory: self.text("memory"),
+            cpus: self.number("cpus")?,
+            pids: self.number("processes")?,
+            timeout: self.number("timeout")?,
+            network: self.yes_no("network")?,
+            env: words("variables"),
+            mounts: words("mounts"),
+            workdir: None,
+            user: None,
+            labels: Vec::new(),
+        })
+    }
+
+    fn number<T: std::str::FromStr>(&self, label: &str) -> Result<Option<T>, Failure> {
+        let Some(text) = self.text(label) else {
+            return Ok(None);
+        };
+        let wrong = || {
+            Failure::new(
+                crate::protocol::FailureKind::Invalid,
+                format!("{label}: `{text}` is not a number"),
+            )
+        };
+        text.parse().map(Some).map_err(|_| wrong())
+    }
+
+    fn yes_no(&self, label: &str) -> Result<Option<bool>, Failure> {
+        match self.text(label).as_deref() {
+            None => Ok(None),
+            Some("y" | "yes" | "on" | "true") => Ok(Some(true)),
+            Some("n" | "no" | "off" | "false" | "none") => Ok(Some(false)),
+            Some(_) => Err(Failure::new(
+                crate::protocol::FailureKind::Invalid,
+                format!("{label}: say yes or no"),
+            )),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Pure geometry: how the screen is divided.
+//!
+//! ```text
+//!  header ──────────────────────────────────────────
+//!  ┌ sandboxes ─────────────┐┌ output ─────────────┐     wide: four panes in two columns
+//!  └────────────────────────┘│                     │
+//!  ┌ editor ───────┐┌ files ┐│                     │     narrow: sandboxes on top, the pane in use below
+//!  └───────────────┘└───────┘└─────────────────────┘
+//!  footer ──────────────────────────────────────────
+//! ```
+
+use ratatui::layout::{Constraint, Layout, Rect};
+
+/// The least screen that can be worked with.
+pub const LEAST: (u16, u16) = (60, 16);
+/// From this width on, panes stand side by side.
+const WIDE: u16 = 110;
+
+/// The panes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Pane {
+    /// The list of sandboxes.
+    Sandboxes,
+    /// The editor.
+    Editor,
+    /// Output of runs, and shells.
+    Output,
+    /// Files.
+    Files,
+}
+
+impl Pane {
+    /// All panes, in the order of the Tab key.
+    pub const ALL: [Self; 4] = [Self::Sandboxes, Self::Editor, Self::Output, Self::Files];
+
+    /// Returns the pane after or before this one.
+    #[must_use]
+    pub fn step(self, forward: bool) -> Self {
+        let at = Self::ALL.iter().position(|pane| *pane == self).unwrap_or(0);
+        let next = if forward {
+            at + 1
+        } else {
+            at + Self::ALL.len() - 1
+        };
+        Self::ALL
+            .get(next % Self::ALL.len())
+            .copied()
+            .unwrap_or(self)
+    }
+}
+
+/// Where everything is; panes that are not shown are absent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Areas {
+    /// The line on top.
+    pub header: Rect,
+    /// The panes, borders included.
+    pub panes: Vec<(Pane, Rect)>,
+    /// The line at the bottom.
+    pub footer: Rect,
+}
+
+impl Areas {
+    /// Returns the rectangle of a pane with its border.
+    #[must_use]
+    pub fn of(&self, pane: Pane) -> Option<Rect> {
+        self.panes
+            .iter()
+            .find(|(known, _)| *known == pane)
+            .map(|(_, area)| *area)
+    }
+
+    /// Returns the rectangle inside the border.
+    #[must_use]
+    pub fn inner(&self, pane: Pane) -> Option<Rect> {
+        self.of(pane)
+            .map(|area| area.inner(ratatui::layout::Margin::new(1, 1)))
+    }
+
+    /// Returns the pane at a cell.
+    #[must_use]
+    pub fn at(&self, column: u16, row: u16) -> Option<Pane> {
+        let position = ratatui::layout::Position::new(column, row);
+        self.panes
+            .iter()
+            .find(|(_, area)| area.contains(position))
+            .map(|(pane, _)| *pane)
+    }
+}
+
+/// Counts the lines of output that fit; the last row tells how the run stands.
+#[must_use]
+pub fn output_page(inner: Rect) -> usize {
+    usize::from(inner.height.saturating_sub(1).max(1))
+}
+
+/// Divides the screen; `None` if it is too small.
+#[must_use]
+pub fn divide(area: Rect, focus: Pane, zoom: bool) -> Option<Areas> {
+    if area.width < LEAST.0 || area.height < LEAST.1 {
+        return None;
+    }
+    let [header, body, footer] = Layout::vertical([
+        Constraint::Length(1),
+        Constraint::Fill(1),
+        Constraint::Length(1),
+    ])
+    .areas(area);
+    let panes = match (zoom, body.width >= WIDE) {
+        (true, _) => vec![(focus, body)],
+        (false, true) => wide(body),
+        (false, false) => narrow(body, focus),
+    };
+    Some(Areas {
+        header,
+        panes,
+        footer,
+    })
+}
+
+fn wide(body: Rect) -> Vec<(Pane, Rect)> {
+    let [left, right] =
+        Layout::horizontal([Constraint::Percentage(56), Constraint::Fill(1)]).areas(body);
+    let [top, bottom] =
+        Layout::vertical([Constraint::Percentage(42), Constraint::Fill(1)]).areas(left);
+    let [output, files] =
+        Layout::vertical([Constraint::Percentage(62), Constraint::Fill(1)]).areas(right);
+    vec![
+        (Pane::Sandboxes, top),
+        (Pane::Editor, bottom),
+        (Pane::Output, output),
+        (Pane::Files, files),
+    ]
+}
+
+/// On a narrow screen the list stays in sight, and the pane in use gets the rest.
+fn narrow(body: Rect, focus: Pane) -> Vec<(Pane, Rect)> {
+    let list = (body.height / 3).clamp(5, 12);
+    let [top, bottom] =
+        Layout::vertical([Constraint::Length(list), Constraint::Fill(1)]).areas(body);
+    let below = if focus == Pane::Sandboxes {
+        Pane::Output
+    } else {
+        focus
+    };
+    vec![(Pane::Sandboxes, top), (below, bottom)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_size_is_divided_without_gaps_or_overlaps() {
+        for (width, height) in [(60, 16), (80, 24), (110, 30), (160, 48), (200, 60)] {
+            for focus in Pane::ALL {
+                let area = Rect::new(0, 0, width, height);
+                let areas = divide(area, focus, false).expect("areas");
+                let cells: u32 = areas.panes.iter().map(|(_, pane)| pane.area()).sum();
+                assert_eq!(
+                    cells + u32::from(width) * 2,
+                    area.area(),
+                    "{width}x{height} {focus:?}"
+                );
+                assert!(areas.of(focus).is_some(), "{focus:?} is in sight");
+            }
+        }
+        assert_eq!(divide(Rect::new(0, 0, 59, 16), Pane::Files, false), None);
+    }
+
+    #[test]
+    fn panes_go_round() {
+        assert_eq!(Pane::Files.step(true), Pane::Sandboxes);
+        assert_eq!(Pane::Sandboxes.step(false), Pane::Files);
+    }
+}

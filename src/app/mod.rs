@@ -1,0 +1,293 @@
+//! The dashboard's state and its one pure `update`: no clock, no terminal, no engine.
+
+pub mod cursor;
+pub mod editor;
+pub mod files;
+pub mod form;
+mod fulfil;
+mod language;
+pub mod layout;
+pub mod line;
+pub mod msg;
+mod on_action;
+mod on_event;
+mod on_key;
+mod on_mouse;
+mod on_overlay;
+pub mod output;
+pub mod overlay;
+pub mod pending;
+pub mod sandboxes;
+pub mod shell;
+pub mod shells;
+pub mod status;
+mod streams;
+pub mod transfers;
+mod wish;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use ratatui::layout::Rect;
+
+pub use language::Language;
+pub use layout::Pane;
+pub use msg::{Effect, Mouse, MouseKind, Msg};
+pub use wish::{Purpose, Question, Tone, Wish};
+
+use crate::config::Config;
+use crate::domain::{HostName, Owner, RequestId};
+use crate::keymap::{Context, Key, Keymap};
+use crate::protocol::Link;
+use files::HostPlaces;
+use layout::Areas;
+use overlay::Overlay;
+use pending::PendingSet;
+
+/// Who has the keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Letters are commands.
+    Nav,
+    /// Letters are text.
+    Edit,
+    /// Every key goes to the shell.
+    Term,
+}
+
+impl Mode {
+    /// Returns the word on the badge.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Nav => "NAV",
+            Self::Edit => "EDIT",
+            Self::Term => "TERM",
+        }
+    }
+}
+
+/// What does not change while the dashboard runs.
+pub struct Settings {
+    /// Keys.
+    pub keymap: Keymap,
+    /// Configuration.
+    pub config: Config,
+    /// Who creates sandboxes.
+    pub owner: Owner,
+    /// The host that new sandboxes go to.
+    pub host: HostName,
+    /// Nothing may be changed.
+    pub read_only: bool,
+    /// Nothing here is real.
+    pub demo: bool,
+}
+
+/// Where the person is.
+pub struct ViewState {
+    /// The pane that has the keys.
+    pub focus: Pane,
+    /// Who has the keys in it.
+    pub mode: Mode,
+    /// Does the pane have the whole screen?
+    pub zoom: bool,
+    /// The screen.
+    pub size: Rect,
+    /// What lies over the panes.
+    pub overlay: Option<Overlay>,
+    /// Keys of a chord that is not complete.
+    pub chord: Vec<Key>,
+    /// Is the mouse ours?
+    pub mouse: bool,
+}
+
+/// Everything the dashboard knows.
+pub struct AppState {
+    /// The list.
+    pub sandboxes: sandboxes::SandboxesState,
+    /// The editor.
+    pub editor: editor::EditorState,
+    /// Runs.
+    pub output: output::OutputState,
+    /// Shells.
+    pub shells: shells::ShellsState,
+    /// Files.
+    pub files: files::FilesState,
+    /// Where the person is.
+    pub view: ViewState,
+    /// Messages.
+    pub status: status::StatusState,
+    /// Requests under way.
+    pub pending: PendingSet,
+    /// Files under way.
+    pub transfers: transfers::Transfers,
+    /// How each host's connection stands.
+    pub links: BTreeMap<HostName, Link>,
+    /// The time.
+    pub now: DateTime<Utc>,
+    /// What does not change.
+    pub settings: Arc<Settings>,
+}
+
+impl AppState {
+    /// Starts empty; `seed` makes ids unique among processes.
+    #[must_use]
+    pub fn new(
+        settings: Settings,
+        seed: String,
+        host: HostPlaces,
+        size: Rect,
+        now: DateTime<Utc>,
+    ) -> Self {
+        Self {
+            sandboxes: sandboxes::SandboxesState::default(),
+            editor: editor::EditorState::new(),
+            output: output::OutputState::new(),
+            shells: shells::ShellsState::default(),
+            files: files::FilesState::new(host),
+            view: ViewState {
+                focus: Pane::Sandboxes,
+                mode: Mode::Nav,
+                zoom: false,
+                size,
+                overlay: None,
+                chord: Vec::new(),
+                mouse: true,
+            },
+            status: status::StatusState::default(),
+            pending: PendingSet::new(seed),
+            transfers: transfers::Transfers::default(),
+            links: BTreeMap::new(),
+            now,
+            settings: Arc::new(settings),
+        }
+    }
+
+    /// Divides the screen as it is now.
+    #[must_use]
+    pub fn areas(&self) -> Option<Areas> {
+        layout::divide(self.view.size, self.view.focus, self.view.zoom)
+    }
+
+    /// Tells where a key would be pressed now.
+    #[must_use]
+    pub fn context(&self) -> Context {
+        match (&self.view.overlay, self.view.mode) {
+            (Some(Overlay::Confirm(_)), _) => Context::Dialog,
+            (Some(Overlay::Ask(_) | Overlay::Create(_) | Overlay::Palette(_)), _) => {
+                Context::Prompt
+            }
+            (Some(Overlay::Help { .. } | Overlay::Inspect { .. } | Overlay::Log { .. }), _) => {
+                Context::Viewer
+            }
+            (None, Mode::Edit) => Context::Edit,
+            (None, Mode::Term) => Context::Terminal,
+            (None, Mode::Nav) => self.pane_context(),
+        }
+    }
+
+    /// Tells the context of the pane that has the keys.
+    #[must_use]
+    pub fn pane_context(&self) -> Context {
+        match self.view.focus {
+            Pane::Sandboxes => Context::Sandboxes,
+            Pane::Editor => Context::Editor,
+            Pane::Output => Context::Output,
+            Pane::Files => Context::Files,
+        }
+    }
+
+    /// Returns how many lines of a pane are seen.
+    fn page(&self, pane: Pane) -> usize {
+        let inner = self.areas().and_then(|areas| areas.inner(pane));
+        inner.map_or(1, |area| usize::from(area.height.max(1)))
+    }
+
+    fn say(&mut self, tone: Tone, text: impl Into<String>) {
+        self.status.say(tone, text, self.now);
+    }
+}
+
+/// Takes in what happened and returns what must be done.
+pub fn update(state: &mut AppState, msg: Msg) -> Vec<Effect> {
+    match msg {
+        Msg::Key(key) => on_key::key(state, key),
+        Msg::Paste(text) => on_key::paste(state, &text),
+        Msg::Mouse(mouse) => on_mouse::mouse(state, mouse),
+        Msg::Resize { width, height } => resize(state, width, height),
+        Msg::Tick(now) => tick(state, now),
+        Msg::Engine(event) => on_event::event(state, event),
+        Msg::Busy(id) => busy(state, id),
+        Msg::Edited(text) => edited(state, text),
+        Msg::SavedLocal(outcome) => saved_local(state, outcome),
+        Msg::Recovered(buffers) => recovered(state, buffers),
+        Msg::Quit => vec![Effect::Quit],
+    }
+}
+
+fn resize(state: &mut AppState, width: u16, height: u16) -> Vec<Effect> {
+    state.view.size = Rect::new(0, 0, width, height);
+    streams::fit(state)
+}
+
+/// Moves the clock, lets messages go, keeps unsaved work safe and shows the files of what is selected.
+fn tick(state: &mut AppState, now: DateTime<Utc>) -> Vec<Effect> {
+    state.now = now;
+    state.files.tick(now);
+    state.status.tick(now);
+    state.sandboxes.arrange();
+    let mut effects = on_action::follow_selection(state);
+    if state.editor.changed_since_recovery() {
+        effects.push(Effect::Recovery(state.editor.recovery()));
+    }
+    effects
+}
+
+fn busy(state: &mut AppState, id: RequestId) -> Vec<Effect> {
+    let label = state
+        .pending
+        .take(id)
+        .map(|pending| pending.label)
+        .unwrap_or_default();
+    state.say(
+        Tone::Bad,
+        format!("Too much at once; {label} was not started. Try again."),
+    );
+    Vec::new()
+}
+
+fn edited(state: &mut AppState, text: Result<String, String>) -> Vec<Effect> {
+    match text {
+        Ok(text) => {
+            let wishes = state.editor.replace_current(&text);
+            fulfil::all(state, wishes)
+        }
+        Err(reason) => {
+            state.say(Tone::Bad, format!("The editor could not be used: {reason}"));
+            Vec::new()
+        }
+    }
+}
+
+fn saved_local(state: &mut AppState, outcome: Result<String, String>) -> Vec<Effect> {
+    match outcome {
+        Ok(path) => state.say(Tone::Good, format!("Saved to {path}.")),
+        Err(reason) => state.say(Tone::Bad, reason),
+    }
+    Vec::new()
+}
+
+fn recovered(state: &mut AppState, buffers: Vec<editor::RecoveredBuffer>) -> Vec<Effect> {
+    if !buffers.is_empty() {
+        state.say(
+            Tone::Good,
+            format!(
+                "{} unsaved buffer(s) of an earlier session are back in the editor.",
+                buffers.len()
+            ),
+        );
+        state.editor.restore(buffers);
+    }
+    Vec::new()
+}

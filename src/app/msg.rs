@@ -1,0 +1,97 @@
+//! What `update` hears and what it asks of the shell around it.
+
+use chrono::{DateTime, Utc};
+
+use super::editor::RecoveredBuffer;
+use crate::domain::RequestId;
+use crate::keymap::Key;
+use crate::protocol::{Event, Request};
+
+/// Something that happened, in the order it happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Msg {
+    /// A key was pressed.
+    Key(Key),
+    /// Text was pasted.
+    Paste(String),
+    /// The mouse did something.
+    Mouse(Mouse),
+    /// The terminal has a new size.
+    Resize {
+        /// Columns.
+        width: u16,
+        /// Rows.
+        height: u16,
+    },
+    /// Time has passed.
+    Tick(DateTime<Utc>),
+    /// The manager tells something.
+    Engine(Event),
+    /// A request could not be handed over.
+    Busy(RequestId),
+    /// The person came back from `$EDITOR` with this text.
+    Edited(Result<String, String>),
+    /// A file of this machine was written, or not.
+    SavedLocal(Result<String, String>),
+    /// Buffers that a crash left behind.
+    Recovered(Vec<RecoveredBuffer>),
+    /// The process was asked to end.
+    Quit,
+}
+
+/// What the mouse did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mouse {
+    /// What.
+    pub kind: MouseKind,
+    /// Column on the screen.
+    pub column: u16,
+    /// Row on the screen.
+    pub row: u16,
+}
+
+/// The kinds of things a mouse does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MouseKind {
+    /// The left button went down.
+    Press,
+    /// It moved with the button down.
+    Drag,
+    /// The left button went up.
+    Release,
+    /// The wheel turned towards the person.
+    WheelDown,
+    /// The wheel turned away.
+    WheelUp,
+}
+
+/// Something the shell around the core must do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Send a request to the manager.
+    Submit(Request),
+    /// Put text on the clipboard.
+    Copy(String),
+    /// Let the person edit text in `$EDITOR`.
+    EditExternally {
+        /// The text.
+        text: String,
+        /// The ending of the file, so that the editor knows the language.
+        extension: &'static str,
+    },
+    /// Write a file of this machine.
+    SaveLocal {
+        /// Where.
+        path: String,
+        /// What.
+        bytes: Vec<u8>,
+    },
+    /// Take the mouse, or leave it to the terminal.
+    Mouse(bool),
+    /// Go back to the shell until continued.
+    Suspend,
+    /// Keep unsaved buffers where a crash does not reach them.
+    Recovery(Vec<RecoveredBuffer>),
+    /// End the program.
+    Quit,
+}

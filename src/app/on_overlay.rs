@@ -1,0 +1,165 @@
+//! What a person does in an overlay: answers, forms, the palette, viewers.
+
+use super::form::CreateForm;
+use super::on_action::{self, open, submit};
+use super::overlay::{Ask, Confirm, Overlay, Palette};
+use super::pending::Purpose as For;
+use super::wish::Purpose;
+use super::{AppState, Effect, fulfil};
+use crate::keymap::Action;
+use crate::protocol::Command;
+
+/// Gives an action to what lies over the panes.
+pub(super) fn run(state: &mut AppState, action: Action) -> Vec<Effect> {
+    match state.view.overlay.take() {
+        Some(Overlay::Confirm(confirm)) => in_confirm(state, confirm, action),
+        Some(Overlay::Ask(ask)) => in_ask(state, ask, action),
+        Some(Overlay::Create(form)) => in_form(state, form, action),
+        Some(Overlay::Palette(palette)) => in_palette(state, palette, action),
+        Some(Overlay::Help { scroll }) => {
+            in_viewer(state, action, scroll, |scroll| Overlay::Help { scroll })
+        }
+        Some(Overlay::Log { scroll }) => {
+            in_viewer(state, action, scroll, |scroll| Overlay::Log { scroll })
+        }
+        Some(Overlay::Inspect { details, scroll }) => in_viewer(state, action, scroll, |scroll| {
+            Overlay::Inspect { details, scroll }
+        }),
+        None => Vec::new(),
+    }
+}
+
+fn in_confirm(state: &mut AppState, mut confirm: Confirm, action: Action) -> Vec<Effect> {
+    let yes = action == Action::Accept || (action == Action::Open && confirm.chosen);
+    if yes {
+        return fulfil::all(state, confirm.then);
+    }
+    if matches!(action, Action::NextField | Action::PreviousField) {
+        confirm.chosen = !confirm.chosen;
+        state.view.overlay = Some(Overlay::Confirm(confirm));
+    }
+    Vec::new()
+}
+
+fn in_ask(state: &mut AppState, ask: Ask, action: Action) -> Vec<Effect> {
+    match action {
+        Action::Accept => answer(state, &ask.question.purpose, &ask.line.text()),
+        Action::Refuse | Action::Back => refuse(state, &ask.question.purpose),
+        _ => open(state, Overlay::Ask(ask)),
+    }
+}
+
+/// Filters apply while they are typed.
+pub(super) fn asked_so_far(state: &mut AppState) {
+    let Some(Overlay::Ask(ask)) = &state.view.overlay else {
+        return;
+    };
+    let (purpose, text) = (ask.question.purpose.clone(), ask.line.text());
+    match purpose {
+        Purpose::FilterSandboxes => state.sandboxes.set_filter(&text),
+        Purpose::FilterFiles => drop(state.files.answer(&purpose, &text)),
+        Purpose::SearchOutput => drop(state.output.answer(&purpose, &text)),
+        _ => {}
+    }
+}
+
+fn refuse(state: &mut AppState, purpose: &Purpose) -> Vec<Effect> {
+    match purpose {
+        Purpose::FilterSandboxes | Purpose::FilterFiles | Purpose::SearchOutput => {
+            answer(state, purpose, "")
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn answer(state: &mut AppState, purpose: &Purpose, text: &str) -> Vec<Effect> {
+    let wishes = match purpose {
+        Purpose::FilterSandboxes => {
+            state.sandboxes.set_filter(text);
+            Vec::new()
+        }
+        Purpose::SearchOutput | Purpose::SaveOutput | Purpose::SendInput => {
+            state.output.answer(purpose, text)
+        }
+        Purpose::FindInEditor
+        | Purpose::ReplaceInEditor
+        | Purpose::ReplaceBy { .. }
+        | Purpose::SaveBufferAs
+        | Purpose::Language => state.editor.answer(purpose, text),
+        Purpose::FilterFiles
+        | Purpose::NewFile
+        | Purpose::NewFolder
+        | Purpose::RenameFile { .. }
+        | Purpose::Upload
+        | Purpose::Download => state.files.answer(purpose, text),
+    };
+    fulfil::all(state, wishes)
+}
+
+fn in_form(state: &mut AppState, mut form: Box<CreateForm>, action: Action) -> Vec<Effect> {
+    match action {
+        Action::Accept => return submit_form(state, form),
+        Action::Refuse | Action::Back => return Vec::new(),
+        Action::NextField | Action::Down => form.step(true),
+        Action::PreviousField | Action::Up => form.step(false),
+        _ => {}
+    }
+    open(state, Overlay::Create(form))
+}
+
+fn submit_form(state: &mut AppState, mut form: Box<CreateForm>) -> Vec<Effect> {
+    let settings = state.settings.clone();
+    let token = state.pending.token();
+    match form.spec(&settings.config, settings.owner.clone(), token) {
+        Ok(spec) => {
+            let label = format!("creating {}", spec.name);
+            let command = Command::Create {
+                host: settings.host.clone(),
+                spec: Box::new(spec),
+            };
+            vec![submit(state, command, &label, For::Create)]
+        }
+        Err(failure) => {
+            form.problem = Some(failure.message);
+            open(state, Overlay::Create(form))
+        }
+    }
+}
+
+fn in_palette(state: &mut AppState, mut palette: Palette, action: Action) -> Vec<Effect> {
+    let read_only = state.settings.read_only;
+    let found = palette.found(|action| !(read_only && action.mutates()));
+    match action {
+        Action::Accept => match found.get(palette.chosen) {
+            Some(action) => return on_action::run(state, *action),
+            None => return Vec::new(),
+        },
+        Action::Refuse | Action::Back => return Vec::new(),
+        Action::Down | Action::NextField => palette.step(true, found.len()),
+        Action::Up | Action::PreviousField => palette.step(false, found.len()),
+        _ => {}
+    }
+    open(state, Overlay::Palette(palette))
+}
+
+fn in_viewer(
+    state: &mut AppState,
+    action: Action,
+    scroll: usize,
+    again: impl FnOnce(usize) -> Overlay,
+) -> Vec<Effect> {
+    let page = usize::from(state.view.size.height / 2).max(1);
+    let scroll = match action {
+        Action::Up => scroll.saturating_sub(1),
+        Action::Down => scroll + 1,
+        Action::PageUp => scroll.saturating_sub(page),
+        Action::PageDown => scroll + page,
+        Action::Top => 0,
+        Action::Bottom => usize::MAX / 2,
+        Action::Quit | Action::Back | Action::Leave | Action::Help | Action::Interrupt => {
+            return Vec::new();
+        }
+        _ => scroll,
+    };
+    open(state, again(scroll))
+}

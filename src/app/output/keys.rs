@@ -1,0 +1,279 @@
+//! What actions and answers do to the output pane.
+
+use bytes::Bytes;
+use chrono::{DateTime, Utc};
+
+use super::{OutputState, Run, Search};
+use crate::app::{Purpose, Question, Tone, Wish};
+use crate::domain::StreamId;
+use crate::keymap::Action;
+use crate::protocol::Command;
+use crate::text::safe_line;
+
+/// Where to look for the next match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Here,
+    Down,
+    Up,
+}
+
+impl OutputState {
+    /// Obeys an action; `page` is how many rows of text are on the screen.
+    pub fn on_action(&mut self, action: Action, page: usize, now: DateTime<Utc>) -> Vec<Wish> {
+        self.page = page.max(1);
+        match action {
+            Action::Wrap => self.wraps = !self.wraps,
+            Action::Timestamps => self.shows_times = !self.shows_times,
+            Action::NextTab => self.select_by(1),
+            Action::PreviousTab => self.select_by(-1),
+            Action::Back => self.search_for(None),
+            Action::NextMatch => return self.go_to_match(Way::Down),
+            Action::PreviousMatch => return self.go_to_match(Way::Up),
+            Action::Filter => return self.ask_search(),
+            _ => return self.on_run_action(action, now),
+        }
+        Vec::new()
+    }
+
+    /// Takes the answer to a question of this pane.
+    pub fn answer(&mut self, purpose: &Purpose, text: &str) -> Vec<Wish> {
+        match purpose {
+            Purpose::SearchOutput => self.answer_search(text),
+            Purpose::SaveOutput => self.save(text),
+            Purpose::SendInput => self.send(text),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Obeys an action that needs a run.
+    fn on_run_action(&mut self, action: Action, now: DateTime<Utc>) -> Vec<Wish> {
+        let Some(run) = self.current() else {
+            return Vec::new();
+        };
+        match action {
+            Action::CancelRun => cancel(run),
+            Action::CloseRun => self.close(),
+            Action::SendInput => self.ask_input(),
+            Action::SaveOutput => self.ask_file(now),
+            Action::Copy => self.copy_line(),
+            Action::CopyAll => vec![Wish::Copy(run.text())],
+            _ => self.move_view(action),
+        }
+    }
+
+    fn move_view(&mut self, action: Action) -> Vec<Wish> {
+        let (shape, page) = (self.shape(), self.page.cast_signed());
+        let Some(run) = self.current_mut() else {
+            return Vec::new();
+        };
+        match action {
+            Action::Up => run.scroll(-1, shape),
+            Action::Down => run.scroll(1, shape),
+            Action::PageUp => run.scroll(-page, shape),
+            Action::PageDown => run.scroll(page, shape),
+            Action::Top => run.go_to_top(),
+            Action::Bottom => run.place = None,
+            Action::Follow => run.toggle_following(shape),
+            _ => (),
+        }
+        Vec::new()
+    }
+
+    pub(super) fn scroll_rows(&mut self, rows: isize) {
+        let shape = self.shape();
+        if let Some(run) = self.current_mut() {
+            run.scroll(rows, shape);
+        }
+    }
+
+    fn select_by(&mut self, step: isize) {
+        let selected = self.selected;
+        let streams = self.runs.iter().map(|run| Some(run.info().stream));
+        let Some(at) = streams.clone().position(|stream| stream == selected) else {
+            return;
+        };
+        let count = self.runs.len().cast_signed();
+        let next = (at.cast_signed() + step).rem_euclid(count);
+        self.selected = streams.clone().nth(next.unsigned_abs()).flatten();
+    }
+
+    /// Closes the selected run, if it is over, and selects its neighbour.
+    fn close(&mut self) -> Vec<Wish> {
+        let Some(run) = self.current() else {
+            return Vec::new();
+        };
+        if run.is_running() {
+            return tell("This run goes on; cancel it first.");
+        }
+        let stream = run.info().stream;
+        let at = self.runs.iter().position(|run| run.info().stream == stream);
+        self.runs.retain(|run| run.info().stream != stream);
+        let neighbour = at.and_then(|at| self.runs.get(at).or(self.runs.last()));
+        self.selected = neighbour.map(|run| run.info().stream);
+        Vec::new()
+    }
+
+    fn copy_line(&self) -> Vec<Wish> {
+        let Some(run) = self.current() else {
+            return Vec::new();
+        };
+        let searched = run.found.filter(|_| self.search.is_some());
+        let number = searched.unwrap_or_else(|| run.top(self.shape()).line);
+        match run.line(number) {
+            Some(line) => vec![Wish::Copy(line.line.text.to_string())],
+            None => tell("There is nothing to copy yet."),
+        }
+    }
+
+    fn ask_search(&self) -> Vec<Wish> {
+        let start = self.search.as_ref().map_or("", Search::needle);
+        ask(Purpose::SearchOutput, "Search".to_owned(), start.to_owned())
+    }
+
+    fn ask_input(&mut self) -> Vec<Wish> {
+        let running = self.current().filter(|run| run.is_running());
+        let Some(info) = running.map(Run::info) else {
+            return tell("This run is over; it reads no more.");
+        };
+        let (stream, label) = (info.stream, format!("Input for {}", info.title));
+        self.asked = Some(stream);
+        ask(Purpose::SendInput, label, String::new())
+    }
+
+    fn ask_file(&mut self, now: DateTime<Utc>) -> Vec<Wish> {
+        let Some(info) = self.current().map(Run::info) else {
+            return Vec::new();
+        };
+        let name = format!("{}-{}", info.sandbox_name, info.title);
+        let start = format!("{}-{}.txt", file_name(&name), now.format("%Y%m%d-%H%M%S"));
+        self.asked = Some(info.stream);
+        ask(Purpose::SaveOutput, "Save output to".to_owned(), start)
+    }
+
+    fn save(&mut self, path: &str) -> Vec<Wish> {
+        let path = path.trim();
+        if path.is_empty() {
+            return tell("Nothing was saved: there is no file name.");
+        }
+        let Some(run) = self.take_asked() else {
+            return tell("This run was closed.");
+        };
+        vec![Wish::SaveLocal {
+            path: path.to_owned(),
+            bytes: run.text().into_bytes(),
+        }]
+    }
+
+    fn send(&mut self, line: &str) -> Vec<Wish> {
+        let running = self.take_asked().filter(|run| run.is_running());
+        let Some(info) = running.map(Run::info) else {
+            return tell("This run is over; it reads no more.");
+        };
+        vec![Wish::Submit {
+            command: Command::Input {
+                stream: info.stream,
+                bytes: Bytes::from(format!("{line}\n")),
+            },
+            label: format!("sending input to {}", info.title),
+        }]
+    }
+
+    fn take_asked(&mut self) -> Option<&Run> {
+        let stream: StreamId = self.asked.take().or(self.selected)?;
+        self.find(stream)
+    }
+
+    fn answer_search(&mut self, text: &str) -> Vec<Wish> {
+        self.search_for(Search::new(text));
+        if self.search.is_none() {
+            return Vec::new();
+        }
+        self.go_to_match(Way::Here)
+    }
+
+    fn search_for(&mut self, search: Option<Search>) {
+        self.search = search;
+        self.runs.iter_mut().for_each(|run| run.found = None);
+    }
+
+    fn go_to_match(&mut self, way: Way) -> Vec<Wish> {
+        let shape = self.shape();
+        let (Some(search), Some(run)) = (&self.search, self.current()) else {
+            return Vec::new();
+        };
+        let from = run.found.unwrap_or_else(|| run.top(shape).line);
+        // Without a match yet, the top row is a candidate as well.
+        let way = if run.found.is_none() && way == Way::Down {
+            Way::Here
+        } else {
+            way
+        };
+        let Some(line) = find_match(run, search, from, way) else {
+            return tell(&format!("No line holds `{}`.", safe_line(search.needle())));
+        };
+        if let Some(run) = self.current_mut() {
+            run.found = Some(line);
+            run.reveal(line, shape);
+        }
+        Vec::new()
+    }
+}
+
+/// Finds the next line that holds the text; after the last one comes the first one again.
+fn find_match(run: &Run, search: &Search, from: u64, way: Way) -> Option<u64> {
+    let (first, end) = (run.first(), run.end_line());
+    let from = from.clamp(first, end);
+    let holds = |number: &u64| {
+        let line = run.line(*number);
+        line.is_some_and(|line| search.is_in(&line.line.text))
+    };
+    match way {
+        Way::Here => (from..end).chain(first..from).find(holds),
+        Way::Down => (from + 1..end)
+            .chain(first..(from + 1).min(end))
+            .find(holds),
+        Way::Up => (first..from).rev().chain((from..end).rev()).find(holds),
+    }
+}
+
+fn cancel(run: &Run) -> Vec<Wish> {
+    let info = run.info();
+    if !run.is_running() {
+        return tell("This run is over already.");
+    }
+    vec![Wish::Confirm {
+        question: format!(
+            "Stop {} in {}? All its processes are killed.",
+            info.title, info.sandbox_name
+        ),
+        button: "Stop it".to_owned(),
+        then: vec![Wish::Submit {
+            command: Command::Cancel(info.stream),
+            label: format!("stopping {}", info.title),
+        }],
+    }]
+}
+
+fn ask(purpose: Purpose, label: String, start: String) -> Vec<Wish> {
+    vec![Wish::Ask(Question {
+        purpose,
+        label,
+        start,
+    })]
+}
+
+fn tell(sentence: &str) -> Vec<Wish> {
+    vec![Wish::Toast(Tone::Plain, sentence.to_owned())]
+}
+
+/// Makes a name that is safe in every file system.
+fn file_name(name: &str) -> String {
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let safe: String = name
+        .chars()
+        .map(|c| if is_safe(c) { c } else { '_' })
+        .collect();
+    let trimmed = safe.trim_start_matches(['.', '-', '_']);
+    trimmed.chars().take(80).collect()
+}

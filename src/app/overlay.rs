@@ -1,0 +1,95 @@
+//! What lies over the panes: help, questions, the palette, forms and viewers. One at a time has the keys.
+
+use super::form::CreateForm;
+use super::line::LineInput;
+use super::wish::{Question, Wish};
+use crate::domain::Details;
+use crate::keymap::Action;
+
+/// Something that lies over the panes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Overlay {
+    /// All keys.
+    Help {
+        /// Lines scrolled down.
+        scroll: usize,
+    },
+    /// Any action by its name.
+    Palette(Palette),
+    /// A yes or no.
+    Confirm(Confirm),
+    /// A line of text.
+    Ask(Ask),
+    /// A new sandbox.
+    Create(Box<CreateForm>),
+    /// Everything about a sandbox; `None` until it is known.
+    Inspect {
+        /// What is known.
+        details: Option<Box<Details>>,
+        /// Lines scrolled down.
+        scroll: usize,
+    },
+    /// What was done.
+    Log {
+        /// Lines scrolled down.
+        scroll: usize,
+    },
+}
+
+/// A question with two buttons; the cautious one is chosen first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Confirm {
+    /// The question.
+    pub question: String,
+    /// The word on the button that does it.
+    pub button: String,
+    /// What to do on yes.
+    pub then: Vec<Wish>,
+    /// Is the button that does it chosen?
+    pub chosen: bool,
+}
+
+/// A line of text that is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ask {
+    /// What for.
+    pub question: Question,
+    /// What was typed so far.
+    pub line: LineInput,
+}
+
+/// Actions found by name.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Palette {
+    /// What was typed so far.
+    pub line: LineInput,
+    /// Which of the found ones is chosen.
+    pub chosen: usize,
+}
+
+impl Palette {
+    /// Lists the actions whose word or sentence holds what was typed.
+    #[must_use]
+    pub fn found(&self, allowed: impl Fn(Action) -> bool) -> Vec<Action> {
+        let wanted = self.line.text().to_lowercase();
+        let holds = |action: &Action| {
+            let text = format!("{} {}", action.word(), action.sentence().to_lowercase());
+            wanted.split_whitespace().all(|part| text.contains(part))
+        };
+        Action::ALL
+            .iter()
+            .copied()
+            .filter(|action| allowed(*action))
+            .filter(holds)
+            .collect()
+    }
+
+    /// Moves the choice.
+    pub fn step(&mut self, down: bool, count: usize) {
+        self.chosen = if down {
+            (self.chosen + 1).min(count.saturating_sub(1))
+        } else {
+            self.chosen.saturating_sub(1)
+        };
+    }
+}

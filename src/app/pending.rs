@@ -1,0 +1,114 @@
+//! Requests under way: what each is for, since when, and the numbers they get.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+
+use crate::domain::{ExecId, RequestId, SandboxPath, SandboxRef, StreamId};
+use crate::protocol::{Command, Request};
+
+/// What a reply is for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Purpose {
+    /// Only a failure is worth a word.
+    Quiet,
+    /// Success is worth a word too.
+    Told,
+    /// The sandbox list.
+    List,
+    /// A new sandbox, to be selected.
+    Create,
+    /// A folder for the files pane.
+    Folder(SandboxRef, SandboxPath),
+    /// Files were changed: the folder is listed again.
+    FilesChanged,
+    /// Everything about a sandbox.
+    Details,
+    /// How a file stands before it is overwritten.
+    BeforeSave(Box<super::transfers::Save>),
+    /// How a file stands after it was written.
+    AfterSave(SandboxRef, SandboxPath),
+    /// How a file stands before it is loaded into the editor.
+    BeforeLoad(SandboxRef, SandboxPath),
+    /// A stream was opened.
+    Stream(StreamId),
+    /// A piece of input was taken.
+    Input(StreamId),
+}
+
+/// One request under way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pending {
+    /// In words, such as "stopping py"; empty if it is not worth showing.
+    pub label: String,
+    /// Since when.
+    pub since: DateTime<Utc>,
+    /// What its reply is for.
+    pub purpose: Purpose,
+    /// What its progress says.
+    pub note: Option<String>,
+}
+
+/// All requests under way.
+#[derive(Debug)]
+pub struct PendingSet {
+    seed: String,
+    last: u64,
+    under_way: BTreeMap<RequestId, Pending>,
+}
+
+impl PendingSet {
+    /// Starts counting; `seed` makes ids unique among processes.
+    #[must_use]
+    pub fn new(seed: String) -> Self {
+        Self {
+            seed,
+            last: 0,
+            under_way: BTreeMap::new(),
+        }
+    }
+
+    /// Books a request and gives it its number.
+    pub fn request(&mut self, command: Command, pending: Pending) -> Request {
+        self.last += 1;
+        let id = RequestId(self.last);
+        self.under_way.insert(id, pending);
+        Request { id, command }
+    }
+
+    /// Makes a number for a stream.
+    pub fn stream(&mut self) -> StreamId {
+        self.last += 1;
+        StreamId(self.last)
+    }
+
+    /// Makes a word that no other process makes.
+    pub fn token(&mut self) -> String {
+        self.last += 1;
+        format!("{}{:x}", self.seed, self.last)
+    }
+
+    /// Makes the id of an exec.
+    pub fn exec_id(&mut self) -> ExecId {
+        ExecId::new(self.token())
+    }
+
+    /// Takes a request out: its reply has come.
+    pub fn take(&mut self, id: RequestId) -> Option<Pending> {
+        self.under_way.remove(&id)
+    }
+
+    /// Notes how far a request is.
+    pub fn progress(&mut self, id: RequestId, note: String) {
+        if let Some(pending) = self.under_way.get_mut(&id) {
+            pending.note = Some(note);
+        }
+    }
+
+    /// Lists what is worth showing, oldest first.
+    pub fn shown(&self) -> impl Iterator<Item = &Pending> {
+        self.under_way
+            .values()
+            .filter(|pending| !pending.label.is_empty())
+    }
+}

@@ -1,0 +1,347 @@
+//! The list of sandboxes: rows by id, order, filter, marks, and the last minutes of each one's figures.
+
+mod order;
+mod wishes;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use chrono::{DateTime, Utc};
+
+use super::cursor::ListCursor;
+use super::wish::Wish;
+use crate::domain::{HostName, Phase, Sample, Sandbox, SandboxRef};
+use crate::keymap::Action;
+use order::{compare, matches};
+
+/// Samples kept for each sandbox: five minutes at one a second.
+const HISTORY: usize = 300;
+
+/// What the list is sorted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Column {
+    /// Name.
+    Name,
+    /// Phase.
+    Phase,
+    /// Processor use.
+    Cpu,
+    /// Memory use.
+    Memory,
+    /// Processes.
+    Pids,
+    /// Age.
+    Age,
+}
+
+impl Column {
+    /// All columns, in their order on screen.
+    pub const ALL: [Self; 6] = [
+        Self::Name,
+        Self::Phase,
+        Self::Cpu,
+        Self::Memory,
+        Self::Pids,
+        Self::Age,
+    ];
+
+    /// Returns its heading.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Name => "NAME",
+            Self::Phase => "PHASE",
+            Self::Cpu => "CPU",
+            Self::Memory => "MEMORY",
+            Self::Pids => "PIDS",
+            Self::Age => "AGE",
+        }
+    }
+
+    fn next(self) -> Self {
+        let at = Self::ALL
+            .iter()
+            .position(|column| *column == self)
+            .unwrap_or(0);
+        Self::ALL
+            .get((at + 1) % Self::ALL.len())
+            .copied()
+            .unwrap_or(Self::Name)
+    }
+}
+
+/// One sandbox with its recent figures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The sandbox.
+    pub sandbox: Sandbox,
+    /// Recent samples, oldest first.
+    pub samples: VecDeque<Sample>,
+}
+
+impl Row {
+    /// Returns the newest figures, while it runs.
+    #[must_use]
+    pub fn latest(&self) -> Option<&Sample> {
+        self.samples.back().filter(|_| self.sandbox.phase.is_live())
+    }
+}
+
+/// The list.
+#[derive(Debug)]
+pub struct SandboxesState {
+    rows: BTreeMap<SandboxRef, Row>,
+    order: Vec<SandboxRef>,
+    cursor: ListCursor,
+    marks: BTreeSet<SandboxRef>,
+    /// What it is sorted by.
+    pub column: Column,
+    /// Largest or last first?
+    pub descending: bool,
+    /// Also those that do not run?
+    pub show_all: bool,
+    /// What is filtered for.
+    pub filter: String,
+    wanted: Option<SandboxRef>,
+    /// Rows that are seen at once.
+    height: usize,
+}
+
+impl Default for SandboxesState {
+    fn default() -> Self {
+        Self {
+            rows: BTreeMap::new(),
+            order: Vec::new(),
+            cursor: ListCursor::default(),
+            marks: BTreeSet::new(),
+            column: Column::Age,
+            descending: false,
+            show_all: true,
+            filter: String::new(),
+            wanted: None,
+            height: 1,
+        }
+    }
+}
+
+impl SandboxesState {
+    /// Takes the whole list of one host.
+    pub fn replace(&mut self, host: &HostName, sandboxes: Vec<Sandbox>) {
+        let mut old: BTreeMap<SandboxRef, Row> = std::mem::take(&mut self.rows);
+        let mut kept: BTreeMap<SandboxRef, Row> = BTreeMap::new();
+        for sandbox in sandboxes {
+            let samples = old
+                .remove(&sandbox.reference)
+                .map(|row| row.samples)
+                .unwrap_or_default();
+            kept.insert(sandbox.reference.clone(), Row { sandbox, samples });
+        }
+        old.retain(|reference, _| reference.host != *host);
+        kept.extend(old);
+        self.rows = kept;
+        self.marks
+            .retain(|reference| self.rows.contains_key(reference));
+        self.arrange();
+    }
+
+    /// Takes figures of one sandbox.
+    pub fn sampled(&mut self, reference: &SandboxRef, sample: Sample) {
+        if let Some(row) = self.rows.get_mut(reference) {
+            if row.samples.len() == HISTORY {
+                row.samples.pop_front();
+            }
+            row.samples.push_back(sample);
+        }
+    }
+
+    /// Sorts and filters again, keeping the selection on the same sandbox.
+    pub fn arrange(&mut self) {
+        let selected = self
+            .wanted
+            .clone()
+            .or_else(|| self.selected().map(|row| row.sandbox.reference.clone()));
+        let mut rows: Vec<&Row> = self
+            .rows
+            .values()
+            .filter(|row| self.is_shown(row))
+            .collect();
+        rows.sort_by(|a, b| {
+            let order =
+                compare(self.column, a, b).then_with(|| a.sandbox.name.cmp(&b.sandbox.name));
+            if self.descending {
+                order.reverse()
+            } else {
+                order
+            }
+        });
+        self.order = rows
+            .into_iter()
+            .map(|row| row.sandbox.reference.clone())
+            .collect();
+        if let Some(at) =
+            selected.and_then(|wanted| self.order.iter().position(|reference| *reference == wanted))
+        {
+            self.cursor.select(at, self.order.len(), self.height);
+            self.wanted = None;
+        }
+        self.cursor.clamp(self.order.len(), self.height);
+    }
+
+    fn is_shown(&self, row: &Row) -> bool {
+        let runs =
+            self.show_all || row.sandbox.phase.is_live() || row.sandbox.phase == Phase::Creating;
+        runs && matches(&row.sandbox, &self.filter)
+    }
+
+    /// Selects a sandbox as soon as it appears.
+    pub fn select(&mut self, reference: SandboxRef) {
+        self.wanted = Some(reference);
+        self.arrange();
+    }
+
+    /// Returns the selected row.
+    #[must_use]
+    pub fn selected(&self) -> Option<&Row> {
+        self.rows.get(self.order.get(self.cursor.selected())?)
+    }
+
+    /// Returns the rows in order.
+    #[must_use]
+    pub fn shown(&self) -> impl ExactSizeIterator<Item = &Row> {
+        let rows: Vec<&Row> = self
+            .order
+            .iter()
+            .filter_map(|reference| self.rows.get(reference))
+            .collect();
+        rows.into_iter()
+    }
+
+    /// Returns the rows of a page with their numbers.
+    pub fn page(&self, height: usize) -> impl Iterator<Item = (usize, &Row)> {
+        let mut cursor = self.cursor;
+        cursor.clamp(self.order.len(), height);
+        let page = self
+            .order
+            .iter()
+            .enumerate()
+            .skip(cursor.offset())
+            .take(height);
+        page.filter_map(|(at, reference)| Some((at, self.rows.get(reference)?)))
+    }
+
+    /// Returns a row by its reference.
+    #[must_use]
+    pub fn find(&self, reference: &SandboxRef) -> Option<&Row> {
+        self.rows.get(reference)
+    }
+
+    /// Returns the index of the selected row.
+    #[must_use]
+    pub fn selected_index(&self) -> usize {
+        self.cursor.selected()
+    }
+
+    /// Tells whether a row is marked.
+    #[must_use]
+    pub fn is_marked(&self, reference: &SandboxRef) -> bool {
+        self.marks.contains(reference)
+    }
+
+    /// Counts running ones and all.
+    #[must_use]
+    pub fn counts(&self) -> (usize, usize) {
+        (
+            self.rows
+                .values()
+                .filter(|row| row.sandbox.phase == Phase::Running)
+                .count(),
+            self.rows.len(),
+        )
+    }
+
+    /// Moves by lines of the wheel.
+    pub fn scroll(&mut self, lines: isize) {
+        self.cursor.scroll(lines, self.order.len(), self.height);
+    }
+
+    /// Selects the row at a line of the page.
+    pub fn click(&mut self, line: usize, height: usize) {
+        self.cursor.clamp(self.order.len(), height);
+        if let Some(at) = self.cursor.row_at(line, self.order.len()) {
+            self.cursor.select(at, self.order.len(), height);
+        }
+    }
+
+    /// Does what a key asks for.
+    pub fn on_action(&mut self, action: Action, page: usize) -> Vec<Wish> {
+        self.height = page.max(1);
+        if self.cursor.on_action(action, self.order.len(), self.height) {
+            return Vec::new();
+        }
+        match action {
+            Action::Mark => self.toggle_mark(),
+            Action::InvertMarks => self.invert_marks(),
+            Action::ClearMarks => self.marks.clear(),
+            Action::SortNext => self.sort_by(self.column.next()),
+            Action::SortReverse => self.turn_around(),
+            Action::ToggleAll => self.toggle_all(),
+            Action::Back => self.back(),
+            other => return self.wishes(other),
+        }
+        Vec::new()
+    }
+
+    /// Takes the text of the filter, while it is typed.
+    pub fn set_filter(&mut self, text: &str) {
+        text.clone_into(&mut self.filter);
+        self.arrange();
+    }
+
+    fn toggle_mark(&mut self) {
+        let Some(reference) = self.order.get(self.cursor.selected()).cloned() else {
+            return;
+        };
+        if !self.marks.remove(&reference) {
+            self.marks.insert(reference);
+        }
+        self.cursor.down(self.order.len(), self.height);
+    }
+
+    fn invert_marks(&mut self) {
+        self.marks = self
+            .order
+            .iter()
+            .filter(|reference| !self.marks.contains(reference))
+            .cloned()
+            .collect();
+    }
+
+    fn sort_by(&mut self, column: Column) {
+        self.column = column;
+        self.descending = matches!(column, Column::Cpu | Column::Memory | Column::Pids);
+        self.arrange();
+    }
+
+    fn turn_around(&mut self) {
+        self.descending = !self.descending;
+        self.arrange();
+    }
+
+    fn toggle_all(&mut self) {
+        self.show_all = !self.show_all;
+        self.arrange();
+    }
+
+    fn back(&mut self) {
+        if self.filter.is_empty() {
+            self.marks.clear();
+        } else {
+            self.set_filter("");
+        }
+    }
+}
+
+/// Tells how old a sandbox is.
+#[must_use]
+pub fn age_seconds(sandbox: &Sandbox, now: DateTime<Utc>) -> u64 {
+    u64::try_from((now - sandbox.created_at).num_seconds()).unwrap_or(0)
+}

@@ -1,0 +1,171 @@
+//! Stands before the emulator and keeps from it what would stop or slow down the whole dashboard.
+//!
+//! * Repeats of the last character: eight bytes ask for 65535 characters, so a few KiB would take seconds.
+//! * The mark that makes an emoji of the character before it and so widens a cell: at the end of the last row, vt100
+//!   0.18 then keeps half a wide character and panics when it is written over.
+
+use std::borrow::Cow;
+
+use vte::{Params, Perform};
+
+use super::CANCEL;
+
+/// The most characters that repeats may write per push, small enough to be done within a frame.
+const MOST_PER_PUSH: usize = 400_000;
+
+/// The first bytes of both marks of how a character is presented.
+const PRESENTED: [u8; 2] = [0xef, 0xb8];
+
+/// The last byte of U+FE0F, "as emoji".
+const AS_EMOJI: u8 = 0x8f;
+
+/// The last byte of U+FE0E, "as text", which widens nothing.
+const AS_TEXT: u8 = 0x8e;
+
+/// Reads along in front of the emulator.
+#[derive(Default)]
+pub(super) struct Guard {
+    parser: vte::Parser,
+    /// The last two bytes, since a mark may be cut in two.
+    before: [u8; 2],
+}
+
+/// Stops at the end of a repeat.
+#[derive(Default)]
+struct Repeat {
+    count: Option<usize>,
+}
+
+impl Perform for Repeat {
+    fn csi_dispatch(&mut self, params: &Params, intermediates: &[u8], _: bool, last: char) {
+        if last == 'b' && intermediates.is_empty() {
+            let count = params.iter().next().and_then(|param| param.first());
+            self.count = Some(count.map_or(1, |count| usize::from(*count)));
+        }
+    }
+
+    fn terminated(&self) -> bool {
+        self.count.is_some()
+    }
+}
+
+impl Guard {
+    /// Hands bytes to the emulator, with nothing in them that it cannot bear.
+    pub(super) fn feed(&mut self, bytes: &[u8], to: &mut vt100::Parser) {
+        let safe = self.narrowed(bytes);
+        let mut bytes = safe.as_ref();
+        let (rows, columns) = to.screen().size();
+        let screenful = usize::from(rows.get()) * usize::from(columns.get());
+        let mut left = MOST_PER_PUSH;
+        while !bytes.is_empty() {
+            let mut repeat = Repeat::default();
+            let read = self.parser.advance_until_terminated(&mut repeat, bytes);
+            let (head, rest) = bytes.split_at_checked(read).unwrap_or((bytes, &[]));
+            let wanted = repeat.count.unwrap_or(0);
+            let granted = wanted.min(screenful).min(left);
+            if granted == wanted {
+                to.process(head);
+            } else {
+                shorten(head, granted, to);
+            }
+            left -= granted;
+            bytes = rest;
+        }
+    }
+
+    /// Turns emoji marks into text marks, which are as long.
+    fn narrowed<'a>(&mut self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        let mut narrowed = Cow::Borrowed(bytes);
+        for at in memchr::memchr_iter(AS_EMOJI, bytes) {
+            let is_mark = self.two_before(bytes, at) == PRESENTED;
+            if let Some(last) = is_mark.then(|| narrowed.to_mut().get_mut(at)).flatten() {
+                *last = AS_TEXT;
+            }
+        }
+        self.before = self.two_before(bytes, bytes.len());
+        narrowed
+    }
+
+    fn two_before(&self, bytes: &[u8], at: usize) -> [u8; 2] {
+        let [first, second] = self.before;
+        match bytes.get(..at) {
+            Some([.., a, b]) => [*a, *b],
+            Some([b]) => [second, *b],
+            _ => [first, second],
+        }
+    }
+}
+
+/// Hands over bytes that end in a repeat, but with another count.
+fn shorten(head: &[u8], count: usize, to: &mut vt100::Parser) {
+    let but_last = head.split_last().map_or(head, |(_, before)| before);
+    to.process(but_last);
+    to.process(CANCEL);
+    if count > 0 {
+        to.process(format!("\x1b[{count}b").as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::shell;
+    use super::*;
+
+    fn text(columns: u16, rows: u16, bytes: &[u8]) -> String {
+        shell(columns, rows, bytes).screen().contents()
+    }
+
+    #[test]
+    fn short_repeats_stay() {
+        assert_eq!(text(10, 2, b"ab\x1b[3bc"), "abbbbc");
+        assert_eq!(text(10, 2, b"ab\x1b[bc\x1b[?9b"), "abbc");
+    }
+
+    #[test]
+    fn long_repeats_end_with_the_screen() {
+        let shell = shell(4, 2, b"a\x1b[65535bc");
+        assert_eq!(shell.screen().contents(), "aaaaac");
+        assert_eq!(shell.screen().scrollback_len(), 1);
+    }
+
+    #[test]
+    fn cuts_do_not_matter() {
+        let bytes = b"x\x1b[2bz\xc3\xa9\x1b[99999b!\x1b[31mq";
+        let whole = text(5, 3, bytes);
+        for at in 0..bytes.len() {
+            let (head, tail) = bytes.split_at(at);
+            let mut cut = shell(5, 3, head);
+            cut.push(tail);
+            assert_eq!(cut.screen().contents(), whole, "at {at}");
+        }
+    }
+
+    #[test]
+    fn a_flood_of_repeats_is_bounded() {
+        let bytes = b"x\x1b[65535b".repeat(4_000);
+        let shell = shell(500, 100, &bytes);
+        let rows = MOST_PER_PUSH / 500;
+        assert!(shell.screen().scrollback_len() <= rows, "{rows}");
+    }
+
+    #[test]
+    fn marks_of_emoji_become_marks_of_text_however_they_are_cut() {
+        let bytes = "a\u{fe0f}é\u{fe0f}\u{fe0e}漢\u{fe0f}".as_bytes();
+        let expected = "a\u{fe0e}é\u{fe0e}\u{fe0e}漢\u{fe0e}".as_bytes();
+        for at in 0..=bytes.len() {
+            let mut guard = Guard::default();
+            let (head, tail) = bytes.split_at(at);
+            let mut narrowed = guard.narrowed(head).into_owned();
+            for byte in tail {
+                narrowed.extend_from_slice(&guard.narrowed(&[*byte]));
+            }
+            assert_eq!(narrowed, expected, "at {at}");
+        }
+    }
+
+    #[test]
+    fn an_emoji_mark_in_the_last_corner_is_harmless() {
+        let shell = shell(4, 2, "\x1b[2;4H❤\u{fe0f}\x1b[2;4Hx".as_bytes());
+        assert_eq!(shell.screen().contents(), "\n   x");
+    }
+}

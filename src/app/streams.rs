@@ -1,0 +1,395 @@
+//! Streams that the dashboard opens: runs, shells, previews, files loaded and saved.
+
+use bytes::Bytes;
+use chrono::{DateTime, Utc};
+
+use super::on_action::{focus, submit};
+use super::output::RunInfo;
+use super::pending::Purpose as For;
+use super::shell::ShellState;
+use super::transfers::{Collected, EDITABLE, PREVIEW, Save, Sent};
+use super::{AppState, Effect, Language, Mode, Pane, Tone};
+use crate::domain::{
+    ExecSpec, Phase, Sandbox, SandboxPath, SandboxRef, StdinMode, StreamId, TtySize,
+};
+use crate::keymap::Key;
+use crate::protocol::{Command, FileOp};
+
+/// Prefers bash, but works where there is only sh.
+const LOGIN_SHELL: &str = "if command -v bash >/dev/null 2>&1; then exec bash; else exec sh; fi";
+
+/// Returns the selected sandbox if something can run in it, else says why not.
+fn selected_running(state: &mut AppState) -> Option<Sandbox> {
+    let selected = state.sandboxes.selected().map(|row| row.sandbox.clone());
+    let problem = match &selected {
+        None => "Create a sandbox first: press F2, then c.".to_owned(),
+        Some(sandbox) if sandbox.phase != Phase::Running => {
+            format!(
+                "{} is {}; start it with S, or resume it with p.",
+                sandbox.name, sandbox.phase
+            )
+        }
+        Some(_) => return selected,
+    };
+    state.say(Tone::Bad, problem);
+    None
+}
+
+/// Runs code: it is written into the sandbox's `/tmp`, then run from the work directory.
+pub(super) fn run(state: &mut AppState, code: String, language: Language) -> Vec<Effect> {
+    let Some(sandbox) = selected_running(state) else {
+        return Vec::new();
+    };
+    let name = format!("sandtop-{}.{}", state.pending.token(), language.extension());
+    let Ok(path) = SandboxPath::root()
+        .join(b"tmp")
+        .and_then(|tmp| tmp.join(name.as_bytes()))
+    else {
+        return Vec::new();
+    };
+    let stream = state.pending.stream();
+    let then = Sent::Run {
+        sandbox: sandbox.reference.clone(),
+        path: path.clone(),
+        language,
+    };
+    state.transfers.send(stream, Bytes::from(code), then);
+    let command = Command::WriteFile {
+        sandbox: sandbox.reference,
+        stream,
+        path,
+        mode: Some(0o600),
+    };
+    vec![submit(
+        state,
+        command,
+        &format!("sending the code to {}", sandbox.name),
+        For::Stream(stream),
+    )]
+}
+
+/// Starts the program that was sent.
+pub(super) fn run_sent(
+    state: &mut AppState,
+    sandbox: &SandboxRef,
+    path: &SandboxPath,
+    language: Language,
+) -> Vec<Effect> {
+    let known = state.sandboxes.find(sandbox).map(|row| row.sandbox.clone());
+    let name = known
+        .as_ref()
+        .map_or_else(|| sandbox.id.to_string(), |sandbox| sandbox.name.clone());
+    let work_dir = state.settings.config.sandbox.work_dir.to_string();
+    let mut spec = ExecSpec::new(state.pending.exec_id(), language.command(&path.to_string()));
+    spec.timeout = known
+        .and_then(|sandbox| sandbox.limits.timeout_s)
+        .map(std::time::Duration::from_secs);
+    spec.stdin = StdinMode::Piped;
+    // Modules beside the code are those of the work directory, where the program runs.
+    spec.env = vec![
+        ("PYTHONPATH".to_owned(), work_dir.clone()),
+        ("NODE_PATH".to_owned(), work_dir),
+    ];
+    let stream = state.pending.stream();
+    let title = state.editor.current().name.clone();
+    state.output.open(RunInfo {
+        stream,
+        sandbox: sandbox.clone(),
+        sandbox_name: name,
+        title,
+        started: state.now,
+    });
+    state.shells.hide();
+    let command = Command::Exec {
+        sandbox: sandbox.clone(),
+        stream,
+        spec: Box::new(spec),
+    };
+    let mut effects = vec![submit(state, command, "", For::Stream(stream))];
+    if state.view.mode == Mode::Nav {
+        effects.extend(focus(state, Pane::Output));
+    }
+    effects
+}
+
+/// Opens a shell in the selected sandbox and gives it the keys.
+pub(super) fn open_shell(state: &mut AppState) -> Vec<Effect> {
+    let Some(sandbox) = selected_running(state) else {
+        return Vec::new();
+    };
+    let stream = state.pending.stream();
+    let mut effects = focus(state, Pane::Output);
+    let size = shell_size(state);
+    let mut spec = ExecSpec::new(
+        state.pending.exec_id(),
+        ["sh", "-c", LOGIN_SHELL].map(str::to_owned).to_vec(),
+    );
+    spec.stdin = StdinMode::Piped;
+    spec.tty = Some(size);
+    spec.env = vec![("TERM".to_owned(), "xterm-256color".to_owned())];
+    state.shells.add(ShellState::new(
+        stream,
+        sandbox.reference.clone(),
+        sandbox.name.clone(),
+        size,
+    ));
+    state.view.mode = Mode::Term;
+    let command = Command::Exec {
+        sandbox: sandbox.reference,
+        stream,
+        spec: Box::new(spec),
+    };
+    effects.push(submit(
+        state,
+        command,
+        &format!("opening a shell in {}", sandbox.name),
+        For::Stream(stream),
+    ));
+    effects
+}
+
+fn shell_size(state: &AppState) -> TtySize {
+    let inner = state.areas().and_then(|areas| areas.inner(Pane::Output));
+    inner.map_or(
+        TtySize {
+            columns: 80,
+            rows: 24,
+        },
+        |area| TtySize {
+            columns: area.width.max(1),
+            rows: area.height.max(1),
+        },
+    )
+}
+
+/// Tells the panes their new sizes.
+pub(super) fn fit(state: &mut AppState) -> Vec<Effect> {
+    if let Some(areas) = state.areas() {
+        if let Some(inner) = areas.inner(Pane::Output) {
+            state
+                .output
+                .resize(inner.width, crate::app::layout::output_page(inner));
+        }
+        if let Some(inner) = areas.inner(Pane::Files) {
+            state.files.set_page(usize::from(inner.height));
+        }
+    }
+    fit_shell(state)
+}
+
+/// Tells the shell on screen its size, if that has changed.
+pub(super) fn fit_shell(state: &mut AppState) -> Vec<Effect> {
+    let size = shell_size(state);
+    let visible = state
+        .areas()
+        .is_some_and(|areas| areas.of(Pane::Output).is_some());
+    let Some(open) = state
+        .shells
+        .current_mut()
+        .filter(|open| visible && !open.over)
+    else {
+        return Vec::new();
+    };
+    let stream = open.shell.stream;
+    if !open.shell.resize(size) {
+        return Vec::new();
+    }
+    vec![submit(
+        state,
+        Command::Resize { stream, size },
+        "",
+        For::Quiet,
+    )]
+}
+
+/// Sends a key to the shell.
+pub(super) fn shell_key(state: &mut AppState, key: Key) -> Vec<Effect> {
+    let bytes = state
+        .shells
+        .current()
+        .and_then(|open| open.shell.key_bytes(key));
+    bytes.map_or_else(Vec::new, |bytes| shell_input(state, &bytes))
+}
+
+/// Sends pasted text to the shell.
+pub(super) fn shell_paste(state: &mut AppState, text: &str) -> Vec<Effect> {
+    let bytes = state
+        .shells
+        .current()
+        .map(|open| open.shell.paste_bytes(text));
+    bytes.map_or_else(Vec::new, |bytes| shell_input(state, &bytes))
+}
+
+/// Sends bytes to the shell on screen.
+pub(super) fn shell_input(state: &mut AppState, bytes: &[u8]) -> Vec<Effect> {
+    let Some(open) = state.shells.current_mut().filter(|open| !open.over) else {
+        return Vec::new();
+    };
+    let (stream, pieces) = (open.shell.stream, open.input(bytes));
+    send_pieces(state, stream, pieces)
+}
+
+/// Sends more of what waits, now that a piece was taken.
+pub(super) fn shell_taken(state: &mut AppState, stream: StreamId) -> Vec<Effect> {
+    let Some(open) = state.shells.find(stream) else {
+        return Vec::new();
+    };
+    let pieces = open.taken();
+    send_pieces(state, stream, pieces)
+}
+
+fn send_pieces(state: &mut AppState, stream: StreamId, pieces: Vec<Bytes>) -> Vec<Effect> {
+    pieces
+        .into_iter()
+        .map(|bytes| {
+            submit(
+                state,
+                Command::Input { stream, bytes },
+                "",
+                For::Input(stream),
+            )
+        })
+        .collect()
+}
+
+/// Closes the shell on screen; a living one is ended.
+pub(super) fn close_shell(state: &mut AppState) -> Vec<Effect> {
+    let living = state
+        .shells
+        .current()
+        .filter(|open| !open.over)
+        .map(|open| open.shell.stream);
+    state.shells.close();
+    state.view.mode = Mode::Nav;
+    living.map_or_else(Vec::new, |stream| {
+        vec![submit(
+            state,
+            Command::Cancel(stream),
+            "ending the shell",
+            For::Quiet,
+        )]
+    })
+}
+
+/// Reads the start of a file; while one is read, only the newest wish waits.
+pub(super) fn preview(state: &mut AppState, sandbox: SandboxRef, path: SandboxPath) -> Vec<Effect> {
+    if state.transfers.previewing() {
+        state.transfers.next_preview = Some((sandbox, path));
+        return Vec::new();
+    }
+    let stream = state.pending.stream();
+    state.transfers.collect(
+        stream,
+        PREVIEW,
+        Collected::Preview(sandbox.clone(), path.clone()),
+    );
+    let command = Command::ReadFile {
+        sandbox,
+        stream,
+        path,
+        limit: Some(PREVIEW),
+    };
+    vec![submit(state, command, "", For::Stream(stream))]
+}
+
+/// Loads a file into the editor: first its time of change, then its content.
+pub(super) fn load(state: &mut AppState, sandbox: SandboxRef, path: SandboxPath) -> Vec<Effect> {
+    let command = Command::File {
+        sandbox: sandbox.clone(),
+        op: FileOp::Stat(path.clone()),
+    };
+    let label = format!("opening {path}");
+    vec![submit(
+        state,
+        command,
+        &label,
+        For::BeforeLoad(sandbox, path),
+    )]
+}
+
+/// Reads a file whose time of change is known.
+pub(super) fn load_content(
+    state: &mut AppState,
+    sandbox: SandboxRef,
+    path: SandboxPath,
+    known: Option<DateTime<Utc>>,
+) -> Vec<Effect> {
+    let stream = state.pending.stream();
+    state.transfers.collect(
+        stream,
+        EDITABLE,
+        Collected::Edit(sandbox.clone(), path.clone(), known),
+    );
+    let label = format!("opening {path}");
+    let command = Command::ReadFile {
+        sandbox,
+        stream,
+        path,
+        limit: Some(EDITABLE),
+    };
+    vec![submit(state, command, &label, For::Stream(stream))]
+}
+
+/// Saves a buffer: first a look whether somebody else has changed the file.
+pub(super) fn save(
+    state: &mut AppState,
+    sandbox: Option<SandboxRef>,
+    path: SandboxPath,
+    text: String,
+    known: Option<DateTime<Utc>>,
+) -> Vec<Effect> {
+    let sandbox = match sandbox {
+        Some(sandbox) => sandbox,
+        None => match selected_running(state) {
+            Some(selected) => selected.reference,
+            None => return Vec::new(),
+        },
+    };
+    let label = format!("saving {path}");
+    let save = Save {
+        sandbox: sandbox.clone(),
+        path: path.clone(),
+        text,
+        known,
+    };
+    if known.is_none() {
+        return write(state, save);
+    }
+    let command = Command::File {
+        sandbox,
+        op: FileOp::Stat(path),
+    };
+    vec![submit(
+        state,
+        command,
+        &label,
+        For::BeforeSave(Box::new(save)),
+    )]
+}
+
+/// Writes a buffer.
+pub(super) fn write(state: &mut AppState, save: Save) -> Vec<Effect> {
+    let stream = state.pending.stream();
+    let label = format!("saving {}", save.path);
+    state.transfers.send(
+        stream,
+        Bytes::from(save.text),
+        Sent::Saved(save.sandbox.clone(), save.path.clone()),
+    );
+    let command = Command::WriteFile {
+        sandbox: save.sandbox,
+        stream,
+        path: save.path,
+        mode: None,
+    };
+    vec![submit(state, command, &label, For::Stream(stream))]
+}
+
+/// Sends the next piece of a file, or its end.
+pub(super) fn send_next(state: &mut AppState, stream: StreamId) -> Vec<Effect> {
+    let command = match state.transfers.next_piece(stream) {
+        Some(bytes) => Command::Input { stream, bytes },
+        None => return vec![submit(state, Command::EndInput(stream), "", For::Quiet)],
+    };
+    vec![submit(state, command, "", For::Input(stream))]
+}

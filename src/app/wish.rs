@@ -1,0 +1,149 @@
+//! What a pane wants from the rest of the program: panes know nothing of channels, overlays or each other.
+
+use chrono::{DateTime, Utc};
+
+use super::language::Language;
+use crate::domain::{SandboxPath, SandboxRef, StreamId};
+use crate::protocol::Command;
+
+/// How a short message looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// It went well.
+    Good,
+    /// Just so you know.
+    Plain,
+    /// Look here.
+    Bad,
+}
+
+/// Something a pane asks the app to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wish {
+    /// Send a command to the manager; `label` names it while it is under way, such as "stopping py".
+    Submit {
+        /// What.
+        command: Command,
+        /// In words.
+        label: String,
+    },
+    /// Show a short message.
+    Toast(Tone, String),
+    /// Put text on the clipboard.
+    Copy(String),
+    /// Ask for a line of text; the answer comes back to the pane's `answer`.
+    Ask(Question),
+    /// Ask for a yes before doing what `then` says; the default is no.
+    Confirm {
+        /// The question, which names the target and what is lost.
+        question: String,
+        /// The word on the button that does it.
+        button: String,
+        /// What to do on yes.
+        then: Vec<Wish>,
+    },
+    /// Write bytes to a file of this machine.
+    SaveLocal {
+        /// Where.
+        path: String,
+        /// What.
+        bytes: Vec<u8>,
+    },
+    /// List a folder; the answer comes to `FilesState::listed`.
+    List {
+        /// Where.
+        sandbox: SandboxRef,
+        /// Which folder.
+        path: SandboxPath,
+    },
+    /// Read the start of a file; the answer comes to `FilesState::previewed`.
+    Preview {
+        /// Where.
+        sandbox: SandboxRef,
+        /// Which file.
+        path: SandboxPath,
+    },
+    /// Write a buffer into a sandbox; the answer comes to `EditorState::saved`.
+    SaveFile {
+        /// Where; `None` is the selected sandbox.
+        sandbox: Option<SandboxRef>,
+        /// Which file.
+        path: SandboxPath,
+        /// The content.
+        text: String,
+        /// When the file was last changed as we know it; a newer one is a conflict to be asked about.
+        known: Option<DateTime<Utc>>,
+    },
+    /// Run code in the selected sandbox.
+    Run {
+        /// The code.
+        code: String,
+        /// Its language.
+        language: Language,
+    },
+    /// Load a file of a sandbox into the editor; the answer comes to `EditorState::loaded`.
+    EditFile {
+        /// Where.
+        sandbox: SandboxRef,
+        /// Which file.
+        path: SandboxPath,
+    },
+    /// Show the stream's run in the output pane and go there.
+    ShowRun(StreamId),
+    /// Close the pane's own view, shell or overlay.
+    Close,
+    /// End the program.
+    Quit,
+}
+
+/// A line of text that is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// What it is for; the pane that asked recognises it.
+    pub purpose: Purpose,
+    /// What is shown before the line.
+    pub label: String,
+    /// What the line starts with.
+    pub start: String,
+}
+
+/// What an asked-for line is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Purpose {
+    /// Filter of the sandbox list.
+    FilterSandboxes,
+    /// Filter of the files.
+    FilterFiles,
+    /// Search in the output.
+    SearchOutput,
+    /// File to save the output to.
+    SaveOutput,
+    /// Line for a running program.
+    SendInput,
+    /// Search in the editor.
+    FindInEditor,
+    /// Text to replace in the editor; the next question asks by what.
+    ReplaceInEditor,
+    /// What to replace it by.
+    ReplaceBy {
+        /// What is replaced.
+        what: String,
+    },
+    /// Path to save a buffer under.
+    SaveBufferAs,
+    /// Language of a buffer.
+    Language,
+    /// Name of a new file.
+    NewFile,
+    /// Name of a new folder.
+    NewFolder,
+    /// New name of a file.
+    RenameFile {
+        /// Its path.
+        path: SandboxPath,
+    },
+    /// Host path to copy from.
+    Upload,
+    /// Host path to copy to.
+    Download,
+}

@@ -1,0 +1,154 @@
+//! Pure drawing: `&AppState` to cells. The map of the screen is in `app::layout`.
+
+pub mod editor;
+pub mod files;
+mod footer;
+mod frame;
+mod header;
+pub mod output;
+mod overlay;
+mod sandboxes;
+pub mod shell;
+pub mod theme;
+mod widgets;
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+use ratatui::widgets::Widget;
+
+use crate::app::layout::LEAST;
+use crate::app::{AppState, Mode, Pane};
+use editor::EditorPane;
+use files::FilesPane;
+use output::OutputPane;
+use sandboxes::SandboxesPane;
+use shell::ShellView;
+use theme::{Role, Theme};
+
+/// Draws everything.
+pub fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme) {
+    let Some(areas) = state.areas() else {
+        return too_small(frame, theme);
+    };
+    header::draw(frame, areas.header, state, theme);
+    for (pane, area) in &areas.panes {
+        draw_pane(frame, *pane, *area, state, theme);
+    }
+    footer::draw(frame, areas.footer, state, theme);
+    if state.view.overlay.is_some() {
+        overlay::draw(frame, state, theme);
+    }
+}
+
+fn too_small(frame: &mut Frame<'_>, theme: &Theme) {
+    let area = frame.area();
+    let text = format!(
+        "sandtop needs {}x{} cells; this terminal has {}x{}.",
+        LEAST.0, LEAST.1, area.width, area.height
+    );
+    let row = Rect {
+        y: area.height / 2,
+        height: area.height.min(1),
+        ..area
+    };
+    Line::styled(text, theme.style(Role::Text))
+        .centered()
+        .render(row, frame.buffer_mut());
+}
+
+fn draw_pane(frame: &mut Frame<'_>, pane: Pane, area: Rect, state: &AppState, theme: &Theme) {
+    let focused = state.view.focus == pane && state.view.overlay.is_none();
+    match pane {
+        Pane::Sandboxes => draw_sandboxes(frame, area, state, theme, focused),
+        Pane::Editor => draw_editor(frame, area, state, theme, focused),
+        Pane::Output => draw_output(frame, area, state, theme, focused),
+        Pane::Files => draw_files(frame, area, state, theme, focused),
+    }
+}
+
+fn draw_sandboxes(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    state: &AppState,
+    theme: &Theme,
+    focused: bool,
+) {
+    let pane = SandboxesPane {
+        state: &state.sandboxes,
+        theme,
+        now: state.now,
+        stale: header::is_down(state),
+    };
+    let inner = frame::draw(frame, area, "1 Sandboxes", pane.title(), theme, focused);
+    frame.render_widget(pane, inner);
+}
+
+fn draw_editor(frame: &mut Frame<'_>, area: Rect, state: &AppState, theme: &Theme, focused: bool) {
+    let editing = focused && state.view.mode == Mode::Edit;
+    let pane = EditorPane {
+        state: &state.editor,
+        theme,
+        focused,
+        editing,
+    };
+    let title = pane.title(area.width.saturating_sub(14));
+    let inner = frame::draw(frame, area, "2 Editor", title, theme, focused);
+    let cursor = if editing { pane.cursor(inner) } else { None };
+    frame.render_widget(pane, inner);
+    if let Some(position) = cursor {
+        frame.set_cursor_position(position);
+    }
+}
+
+fn draw_output(frame: &mut Frame<'_>, area: Rect, state: &AppState, theme: &Theme, focused: bool) {
+    if let Some(open) = state.shells.current() {
+        let view = ShellView {
+            shell: &open.shell,
+            theme,
+            focused: focused && state.view.mode == Mode::Term,
+        };
+        let tabs: Vec<String> = state
+            .shells
+            .tabs()
+            .map(|(open, shown)| frame::tab(&format!("$ {}", open.shell.title), shown))
+            .collect();
+        let inner = frame::draw(
+            frame,
+            area,
+            "3 Shell",
+            Line::raw(tabs.join(" ")),
+            theme,
+            focused,
+        );
+        let cursor = if focused && state.view.mode == Mode::Term {
+            view.cursor(inner)
+        } else {
+            None
+        };
+        frame.render_widget(view, inner);
+        if let Some(position) = cursor {
+            frame.set_cursor_position(position);
+        }
+        return;
+    }
+    let pane = OutputPane {
+        state: &state.output,
+        theme,
+        focused,
+        now: state.now,
+    };
+    let inner = frame::draw(frame, area, "3 Output", pane.title(), theme, focused);
+    frame.render_widget(pane, inner);
+}
+
+fn draw_files(frame: &mut Frame<'_>, area: Rect, state: &AppState, theme: &Theme, focused: bool) {
+    let pane = FilesPane {
+        state: &state.files,
+        theme,
+        focused,
+        now: state.now,
+    };
+    let inner = frame::draw(frame, area, "4 Files", pane.title(), theme, focused);
+    frame.render_widget(pane, inner);
+}

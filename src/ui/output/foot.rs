@@ -1,0 +1,92 @@
+//! The last row: how the run stands on the left, where the view stands on the right.
+
+use std::time::Duration;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::{OutputPane, Role, sign};
+use crate::app::output::{Run, Search, Shape, dropped_note};
+use crate::text::{display_width, human, truncate};
+
+const GAP: usize = 2;
+
+/// Draws the row; what does not fit is left out, the least important first.
+pub(super) fn draw(pane: &OutputPane<'_>, run: &Run, shape: Shape, area: Rect, buf: &mut Buffer) {
+    let width = usize::from(area.width);
+    let (place, role) = place(run, shape);
+    let style = pane.theme.style(role);
+    let place_width = display_width(&place);
+    if place_width <= width {
+        let x = area.right() - u16::try_from(place_width).unwrap_or(area.width);
+        buf.set_stringn(x, area.y, &place, place_width, style);
+    }
+    let mut room = width.saturating_sub(place_width + GAP);
+    let mut x = area.x;
+    for (index, (text, role)) in parts(pane, run).into_iter().enumerate() {
+        let text = fit(&text, room, index == 0);
+        let (end, _) = buf.set_stringn(x, area.y, &text, room, pane.theme.style(role));
+        let used = usize::from(end - x) + GAP;
+        room = room.saturating_sub(used);
+        x = x.saturating_add(u16::try_from(used).unwrap_or(u16::MAX));
+    }
+}
+
+/// Cuts the first part; others are shown whole or not at all.
+fn fit(text: &str, room: usize, is_first: bool) -> String {
+    let cut = truncate(text, room);
+    if is_first || display_width(text) <= room {
+        cut.into_owned()
+    } else {
+        String::new()
+    }
+}
+
+fn parts(pane: &OutputPane<'_>, run: &Run) -> Vec<(String, Role)> {
+    let (_, role) = sign(run.status().standing(), pane.theme);
+    let mut parts = vec![(badge(pane, run), role)];
+    if run.first() > 0 {
+        parts.push((dropped_note(run.first()), Role::Warn));
+    }
+    if let Some(search) = pane.state.search().map(Search::needle) {
+        parts.push((format!("/{search}"), Role::Muted));
+    }
+    if pane.theme.ascii {
+        for (text, _) in &mut parts {
+            *text = text.replace('…', "...");
+        }
+    }
+    parts
+}
+
+/// Says how the run stands, how long it took and what it needed.
+fn badge(pane: &OutputPane<'_>, run: &Run) -> String {
+    let dot = if pane.theme.ascii { " - " } else { " · " };
+    let (sign, _) = sign(run.status().standing(), pane.theme);
+    let peak = run.peak_memory();
+    let facts = [
+        Some(format!("{sign} {}", run.status().words())),
+        Some(took(run.took(pane.now))),
+        peak.map(|bytes| format!("peak {}", human::bytes(bytes))),
+    ];
+    facts.into_iter().flatten().collect::<Vec<_>>().join(dot)
+}
+
+/// Writes a time; the parts of a second matter for short runs.
+pub(super) fn took(span: Duration) -> String {
+    match span.as_millis() {
+        millis @ 10..1000 => format!("0.{:02} s", millis / 10),
+        _ => human::duration(span),
+    }
+}
+
+fn place(run: &Run, shape: Shape) -> (String, Role) {
+    let last = run.bottom(shape).line + 1;
+    let end = run.end_line();
+    match (run.is_following(), run.is_running()) {
+        (true, true) => ("FOLLOWING".to_owned(), Role::Ok),
+        (true, false) => (format!("END {end}"), Role::Muted),
+        (false, true) => (format!("PAUSED {last}/{end}"), Role::Warn),
+        (false, false) => (format!("LINE {last}/{end}"), Role::Muted),
+    }
+}

@@ -1,0 +1,55 @@
+//! All keys, from the table that the keys themselves come from.
+
+use ratatui::Frame;
+use ratatui::text::{Line, Span};
+
+use crate::app::AppState;
+use crate::keymap::Context;
+use crate::text::pad;
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::popup;
+
+const SECTIONS: [(&str, Context); 7] = [
+    ("Everywhere", Context::Global),
+    ("Sandboxes", Context::Sandboxes),
+    ("Editor", Context::Editor),
+    ("While typing", Context::Edit),
+    ("Output", Context::Output),
+    ("Files", Context::Files),
+    ("In a shell", Context::Terminal),
+];
+
+/// Draws the keys, those of the pane in use first.
+pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, scroll: usize) {
+    let inner = popup(frame, 84, 40, "Keys: arrows scroll, Esc closes", theme);
+    let mut sections = SECTIONS.to_vec();
+    sections.sort_by_key(|(_, context)| *context != state.pane_context());
+    let lines: Vec<Line<'static>> = sections
+        .iter()
+        .flat_map(|(title, context)| section(state, theme, title, *context))
+        .collect();
+    let most = lines.len().saturating_sub(usize::from(inner.height));
+    for (line, row) in lines.into_iter().skip(scroll.min(most)).zip(inner.rows()) {
+        frame.render_widget(line, row);
+    }
+}
+
+fn section(
+    state: &AppState,
+    theme: &Theme,
+    title: &'static str,
+    context: Context,
+) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::styled(title, theme.style(Role::Accent))];
+    for binding in state.settings.keymap.rows(context) {
+        lines.push(Line::from(vec![
+            Span::styled(
+                format!("  {} ", pad(&binding.keys.join(" "), 20)),
+                theme.style(Role::Key),
+            ),
+            Span::styled(binding.action.sentence(), theme.style(Role::Text)),
+        ]));
+    }
+    lines.push(Line::default());
+    lines
+}

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::args::ExecArgs;
 use super::output::{Kept, Writer};
 use super::print::{self, Format, Outcome, Stop};
+use super::spec::in_flags;
 use super::stream::{self, Follower, InputFrom, Output, terminal_size};
 use super::{Front, exit, identity, views};
 use crate::config::key_value;
@@ -46,7 +47,7 @@ fn spec(args: &ExecArgs, sandbox: &Sandbox) -> Result<ExecSpec, Failure> {
     spec.user.clone_from(&args.user);
     spec.timeout = timeout(args.timeout, sandbox)?;
     for pair in &args.env {
-        spec.env.push(key_value("env", pair)?);
+        spec.env.push(key_value("env", pair).map_err(in_flags)?);
     }
     if let Some(path) = &args.workdir {
         let path = SandboxPath::parse(path.as_bytes());

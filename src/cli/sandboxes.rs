@@ -61,7 +61,9 @@ fn table(sandboxes: &[Sandbox]) -> Table {
 /// `create`.
 pub(super) async fn create(front: &mut Front, args: &CreateArgs) -> Outcome<u8> {
     let (owner, token) = (identity::owner(), identity::random_word());
-    let spec = spec::asked(args).build(&front.config, owner, token)?;
+    let spec = spec::asked(args)
+        .build(&front.config, owner, token)
+        .map_err(spec::in_flags)?;
     let host = front
         .host
         .clone()

@@ -1,16 +1,23 @@
-//! Carries output from an engine to the front end: small pieces together, large ones as they are, never more than a few.
+//! Carries output from an engine to the front end: small pieces together, large ones cut, never more than a few under way.
+//!
+//! Each piece costs several changes of threads, which a busy engine on few processors feels. So while output keeps coming,
+//! a piece waits up to two milliseconds to become a large one; after a pause the first bytes go out at once.
+
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use futures_util::future::FutureExt;
 use futures_util::stream::{BoxStream, Fuse, StreamExt};
+use tokio::time::{Instant, timeout_at};
 
 use crate::domain::{ExecEnd, OutputChunk, StreamKind};
 use crate::engine::ExecItem;
 
 /// Largest piece that is sent at once.
 const LARGEST: usize = 64 * 1024;
-/// A piece of this size is worth sending without looking for more; each one costs a change of threads.
+/// A piece of this size is worth sending without waiting for more.
 const ENOUGH: usize = 48 * 1024;
+/// How long a piece waits for more while output keeps coming.
+const PATIENCE: Duration = Duration::from_millis(2);
 
 /// What comes next out of a pump.
 #[derive(Debug, PartialEq)]
@@ -21,71 +28,89 @@ pub(super) enum Pumped {
     End(Option<ExecEnd>),
 }
 
-/// Gathers what is ready, and never waits for more once it has something.
+/// Gathers output; dropping a wait on it loses nothing.
 pub(super) struct Pump {
     /// Fused: gathering may see the end, and the next call must see it again.
     items: Fuse<BoxStream<'static, ExecItem>>,
+    /// What was gathered so far.
+    gathered: Option<(StreamKind, BytesMut)>,
+    /// What came after it and does not belong to it.
     waiting: Option<ExecItem>,
+    /// Until when output counts as coming without a pause.
+    hot_until: Instant,
 }
 
 impl Pump {
     pub(super) fn new(items: BoxStream<'static, ExecItem>) -> Self {
         Self {
             items: items.fuse(),
+            gathered: None,
             waiting: None,
+            hot_until: Instant::now(),
         }
     }
 
-    /// Waits for the next piece. Dropping the future loses nothing.
+    /// Waits for the next piece.
     pub(super) async fn next(&mut self) -> Pumped {
-        if self.waiting.is_none() {
-            self.waiting = match self.items.next().await {
+        if self.gathered.is_none() {
+            let first = match self.waiting.take() {
                 Some(item) => Some(item),
-                None => return Pumped::End(None),
+                None => self.items.next().await,
             };
-        }
-        match self.waiting.take() {
-            Some(ExecItem::Chunk(chunk)) => Pumped::Output(self.gather(chunk)),
-            Some(ExecItem::End(end)) => Pumped::End(Some(end)),
-            None => Pumped::End(None),
-        }
-    }
-
-    /// Adds what is ready now and of the same stream; cuts what is too large.
-    fn gather(&mut self, first: OutputChunk) -> OutputChunk {
-        let stream = first.stream;
-        if first.bytes.len() >= ENOUGH {
-            return self.cut(stream, first.bytes);
-        }
-        let mut gathered = BytesMut::from(first.bytes);
-        while gathered.len() < ENOUGH {
-            match self.items.next().now_or_never().flatten() {
-                Some(ExecItem::Chunk(chunk)) if chunk.stream == stream => {
-                    gathered.extend_from_slice(&chunk.bytes);
+            match first {
+                Some(ExecItem::Chunk(chunk)) => {
+                    self.gathered = Some((chunk.stream, chunk.bytes.into()));
                 }
-                other => {
-                    self.waiting = other;
-                    break;
-                }
+                Some(ExecItem::End(end)) => return Pumped::End(Some(end)),
+                None => return Pumped::End(None),
             }
         }
-        self.cut(stream, gathered.freeze())
+        self.gather().await;
+        self.take()
     }
 
-    /// Keeps what is over for the next time; nothing else waits then, because gathering stops at a large piece.
-    fn cut(&mut self, stream: StreamKind, mut bytes: Bytes) -> OutputChunk {
+    /// Adds what is ready or, while output keeps coming, soon ready, and of the same stream.
+    async fn gather(&mut self) {
+        let now = Instant::now();
+        let end = if now < self.hot_until {
+            now + PATIENCE
+        } else {
+            now
+        };
+        while self.waiting.is_none()
+            && self
+                .gathered
+                .as_ref()
+                .is_some_and(|(_, bytes)| bytes.len() < ENOUGH)
+        {
+            let Ok(Some(item)) = timeout_at(end, self.items.next()).await else {
+                break;
+            };
+            self.add(item);
+        }
+        self.hot_until = Instant::now() + PATIENCE * 4;
+    }
+
+    fn add(&mut self, item: ExecItem) {
+        match (item, &mut self.gathered) {
+            (ExecItem::Chunk(chunk), Some((stream, bytes))) if chunk.stream == *stream => {
+                bytes.extend_from_slice(&chunk.bytes);
+            }
+            (other, _) => self.waiting = Some(other),
+        }
+    }
+
+    /// Takes what was gathered; what is over stays for the next time.
+    fn take(&mut self) -> Pumped {
+        let Some((stream, mut bytes)) = self.gathered.take() else {
+            return Pumped::End(None);
+        };
         if bytes.len() > LARGEST {
             let rest = bytes.split_off(LARGEST);
-            debug_assert!(
-                self.waiting.is_none(),
-                "a piece that was too large to gather waits"
-            );
-            self.waiting = Some(ExecItem::Chunk(OutputChunk {
-                stream,
-                bytes: rest,
-            }));
+            self.gathered = Some((stream, rest));
         }
-        OutputChunk { stream, bytes }
+        let bytes: Bytes = bytes.freeze();
+        Pumped::Output(OutputChunk { stream, bytes })
     }
 }
 

@@ -28,8 +28,8 @@ use crate::protocol::{Event, Request};
 
 /// Requests that may wait.
 const REQUESTS: usize = 64;
-/// Events that may wait; with output in pieces of at most 64 KiB this bounds memory to 16 MiB.
-const EVENTS: usize = 256;
+/// Events that may wait; with output in pieces of at most 64 KiB this bounds memory to 8 MiB.
+const EVENTS: usize = 128;
 
 /// One engine under a name.
 #[derive(Clone)]

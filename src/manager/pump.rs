@@ -59,7 +59,7 @@ impl Pump {
             };
             match first {
                 Some(ExecItem::Chunk(chunk)) => {
-                    self.gathered = Some((chunk.stream, chunk.bytes.into()));
+                    self.begin(chunk);
                 }
                 Some(ExecItem::End(end)) => return Pumped::End(Some(end)),
                 None => return Pumped::End(None),
@@ -67,6 +67,13 @@ impl Pump {
         }
         self.gather().await;
         self.take()
+    }
+
+    /// Starts a piece in a buffer of its own size: a slice of the engine's buffer would keep all of that alive.
+    fn begin(&mut self, chunk: OutputChunk) {
+        let mut bytes = BytesMut::with_capacity(chunk.bytes.len().max(LARGEST));
+        bytes.extend_from_slice(&chunk.bytes);
+        self.gathered = Some((chunk.stream, bytes));
     }
 
     /// Adds what is ready or, while output keeps coming, soon ready, and of the same stream.

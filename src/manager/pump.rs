@@ -59,7 +59,7 @@ impl Pump {
             };
             match first {
                 Some(ExecItem::Chunk(chunk)) => {
-                    self.begin(chunk);
+                    self.begin(&chunk);
                 }
                 Some(ExecItem::End(end)) => return Pumped::End(Some(end)),
                 None => return Pumped::End(None),
@@ -70,7 +70,7 @@ impl Pump {
     }
 
     /// Starts a piece in a buffer of its own size: a slice of the engine's buffer would keep all of that alive.
-    fn begin(&mut self, chunk: OutputChunk) {
+    fn begin(&mut self, chunk: &OutputChunk) {
         let mut bytes = BytesMut::with_capacity(chunk.bytes.len().max(LARGEST));
         bytes.extend_from_slice(&chunk.bytes);
         self.gathered = Some((chunk.stream, bytes));

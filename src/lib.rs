@@ -19,6 +19,7 @@
 //! * [`manager`]: the task that owns the engines.
 //! * [`app`]: the dashboard's state and its one pure `update`; [`ui`] draws it; [`tui`] is its loop and terminal.
 //! * [`keymap`]: keys to actions, as data.
+//! * [`code`]: reads programs before they run: languages, packages, checks; pure and bounded.
 //! * [`cli`]: the headless front end.
 //! * [`config`], [`text`]: settings; strings made safe and pretty.
 //!
@@ -32,6 +33,7 @@
 
 pub mod app;
 pub mod cli;
+pub mod code;
 pub mod config;
 pub mod domain;
 pub mod engine;

@@ -1,0 +1,30 @@
+# Puts a program into its file and becomes its interpreter, all in one exec. `$0` is the file, the rest is the command.
+file=$0
+folder=${file%/*}
+[ -w "$folder" ] || file=/tmp/${file##*/}
+for tool in $SANDTOP_NEEDS; do
+    command -v "$tool" >/dev/null 2>&1 && found=$tool && break
+done
+if [ -n "$SANDTOP_NEEDS" ] && [ -z "$found" ]; then
+    echo "sandtop: this image cannot run $SANDTOP_LANGUAGE: it has no $SANDTOP_NEEDS" >&2
+    exit 127
+fi
+umask 077
+if [ -n "${SANDTOP_CODE+set}" ]; then
+    # In two steps, because another run of the same program may be reading the file.
+    printf %s "$SANDTOP_CODE" >"$file.$$" && mv -f "$file.$$" "$file" || exit 126
+fi
+if [ -n "${SANDTOP_CONTEXT_JSON+set}" ]; then
+    export SANDTOP_CONTEXT="$file.json"
+    printf %s "$SANDTOP_CONTEXT_JSON" >"$SANDTOP_CONTEXT" || exit 126
+fi
+if [ "$file" != "$0" ]; then
+    for word; do
+        shift
+        [ "$word" = "$0" ] && word=$file
+        set -- "$@" "$word"
+    done
+fi
+umask 022
+unset SANDTOP_CODE SANDTOP_CONTEXT_JSON SANDTOP_NEEDS SANDTOP_LANGUAGE
+exec "$@"

@@ -1,0 +1,364 @@
+//! The languages that programs are written in, as data: built-in ones, and those of the configuration over them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::nearest;
+
+/// The built-in languages, in the form that the configuration takes too.
+const BUILT_IN: &str = include_str!("../../assets/languages.toml");
+
+/// Stands for the program's file in a command.
+const FILE: &str = "{file}";
+
+/// A language as it is written down; what is left out is unknown or comes from the built-in one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Definition {
+    /// Other names.
+    pub aliases: Option<Vec<String>>,
+    /// Endings of its files; the first one is given to new files.
+    pub endings: Option<Vec<String>>,
+    /// Program and arguments; `{file}` is the program's file.
+    pub run: Option<Vec<String>>,
+    /// Programs of which an image must have one.
+    pub needs: Option<Vec<String>>,
+    /// What a fresh sandbox starts from.
+    pub image: Option<String>,
+    /// The same for single profiles.
+    pub images: Option<BTreeMap<String, String>>,
+    /// Whose checks and imports it is read with.
+    pub checks: Option<Dialect>,
+    /// Who installs its packages.
+    pub packages: Option<Installer>,
+    /// A first program.
+    pub starter: Option<String>,
+}
+
+impl Definition {
+    /// Puts this over another one, which shows where nothing is said here.
+    #[must_use]
+    pub fn over(self, base: Self) -> Self {
+        Self {
+            aliases: self.aliases.or(base.aliases),
+            endings: self.endings.or(base.endings),
+            run: self.run.or(base.run),
+            needs: self.needs.or(base.needs),
+            image: self.image.or(base.image),
+            images: self.images.or(base.images),
+            checks: self.checks.or(base.checks),
+            packages: self.packages.or(base.packages),
+            starter: self.starter.or(base.starter),
+        }
+    }
+}
+
+/// The languages whose programs sandtop can read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dialect {
+    /// Python 3.
+    Python,
+    /// JavaScript as Node.js runs it.
+    JavaScript,
+    /// JavaScript with types.
+    TypeScript,
+    /// The shell.
+    Bash,
+}
+
+/// The programs that install packages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Installer {
+    /// Python's.
+    Pip,
+    /// Node's.
+    Npm,
+}
+
+impl Installer {
+    /// Returns its name.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pip => "pip",
+            Self::Npm => "npm",
+        }
+    }
+}
+
+/// A language; cheap to clone, equal by name.
+#[derive(Clone)]
+pub struct Language(Arc<(String, Definition)>);
+
+impl PartialEq for Language {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Language {}
+
+impl fmt::Debug for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Language({})", self.name())
+    }
+}
+
+impl Language {
+    /// Returns its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0.0
+    }
+
+    fn definition(&self) -> &Definition {
+        &self.0.1
+    }
+
+    /// Returns the ending of its files.
+    #[must_use]
+    pub fn extension(&self) -> &str {
+        let endings = self.definition().endings.as_deref().unwrap_or_default();
+        endings.first().map_or("txt", String::as_str)
+    }
+
+    /// Returns a first program, shown in an empty editor.
+    #[must_use]
+    pub fn starter(&self) -> &str {
+        let starter = self.definition().starter.as_deref().unwrap_or_default();
+        starter.trim_start_matches('\n')
+    }
+
+    /// Returns whose checks and imports it is read with.
+    #[must_use]
+    pub fn dialect(&self) -> Option<Dialect> {
+        self.definition().checks
+    }
+
+    /// Returns who installs its packages.
+    #[must_use]
+    pub fn installer(&self) -> Option<Installer> {
+        self.definition().packages
+    }
+
+    /// Returns the programs of which an image must have one; none where that is not known.
+    #[must_use]
+    pub fn needs(&self) -> &[String] {
+        self.definition().needs.as_deref().unwrap_or_default()
+    }
+
+    /// Returns the image that it asks for with a profile.
+    #[must_use]
+    pub fn image(&self, profile: &str) -> Option<&str> {
+        let own = self.definition().images.as_ref()?.get(profile);
+        own.map(String::as_str)
+    }
+
+    /// Returns the image that it asks for where nobody has chosen one.
+    #[must_use]
+    pub fn usual_image(&self) -> Option<&str> {
+        self.definition()
+            .image
+            .as_deref()
+            .filter(|image| !image.is_empty())
+    }
+
+    /// Returns the command that runs a file of it, with arguments for the program.
+    #[must_use]
+    pub fn command(&self, path: &str, arguments: &[String]) -> Vec<String> {
+        let words = self.definition().run.as_deref().unwrap_or_default();
+        let filled = words.iter().map(|word| word.replace(FILE, path));
+        filled.chain(arguments.iter().cloned()).collect()
+    }
+
+    /// Tells whether a word is its name, an alias or an ending.
+    fn answers_to(&self, word: &str) -> bool {
+        let definition = self.definition();
+        let others = definition.aliases.iter().chain(&definition.endings);
+        self.name() == word || others.flatten().any(|other| other == word)
+    }
+}
+
+/// All languages there are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Languages {
+    all: Arc<[Language]>,
+    /// What the configuration says, as it was written.
+    own: Arc<BTreeMap<String, Definition>>,
+}
+
+impl Default for Languages {
+    fn default() -> Self {
+        Self::with(BTreeMap::new())
+    }
+}
+
+impl Languages {
+    /// Puts definitions over the built-in languages; the built-in ones come first.
+    #[must_use]
+    pub fn with(own: BTreeMap<String, Definition>) -> Self {
+        let kept = Arc::new(own.clone());
+        let mut own = own;
+        let mut all = Vec::new();
+        for (name, base) in built_in() {
+            let whole = own.remove(&name).unwrap_or_default().over(base);
+            all.push(Language(Arc::new((name, whole))));
+        }
+        all.extend(own.into_iter().map(|one| Language(Arc::new(one))));
+        Self {
+            all: all.into(),
+            own: kept,
+        }
+    }
+
+    /// Goes through them.
+    pub fn iter(&self) -> impl Iterator<Item = &Language> {
+        self.all.iter()
+    }
+
+    /// Returns the definitions of the configuration.
+    #[must_use]
+    pub fn own(&self) -> &BTreeMap<String, Definition> {
+        &self.own
+    }
+
+    /// Returns all names, for messages.
+    #[must_use]
+    pub fn names(&self) -> String {
+        let names: Vec<&str> = self.iter().map(Language::name).collect();
+        names.join(", ")
+    }
+
+    /// Finds one by its name, an alias such as `py`, or the ending of its files.
+    #[must_use]
+    pub fn by_word(&self, word: &str) -> Option<Language> {
+        let word = word.to_ascii_lowercase();
+        let by_name = self.iter().find(|language| language.name() == word);
+        let found = by_name.or_else(|| self.iter().find(|language| language.answers_to(&word)));
+        found.cloned()
+    }
+
+    /// Guesses from the name of a file, or from a first line such as `#!/usr/bin/env python3`.
+    #[must_use]
+    pub fn guess(&self, file: &str, first_line: &str) -> Option<Language> {
+        let ending = file.rsplit_once('.').map(|(_, ending)| ending);
+        ending
+            .and_then(|ending| self.by_word(ending))
+            .or_else(|| self.by_shebang(first_line))
+    }
+
+    fn by_shebang(&self, line: &str) -> Option<Language> {
+        let mut words = line.strip_prefix("#!")?.split([' ', '/', '\t']);
+        words.find_map(|word| {
+            let plain = word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+            self.by_word(plain)
+        })
+    }
+
+    /// Returns the first one, in which new buffers start.
+    #[must_use]
+    pub fn first(&self) -> Option<Language> {
+        self.all.first().cloned()
+    }
+
+    /// Says that there is no such language, and which one may have been meant.
+    #[must_use]
+    pub fn unknown(&self, word: &str) -> String {
+        let shown = crate::text::safe_line(word);
+        let names = self.iter().map(Language::name);
+        let near = nearest(word, names)
+            .map(|near| format!("; did you mean `{near}`?"))
+            .unwrap_or_default();
+        format!("Unsupported language: {shown}{near}")
+    }
+}
+
+/// Reads the built-in languages, in the order of the file.
+fn built_in() -> Vec<(String, Definition)> {
+    let table: toml::Table = toml::from_str(BUILT_IN).unwrap_or_default();
+    let read = |(name, value): (String, toml::Value)| Some((name, value.try_into().ok()?));
+    let mut all: Vec<(String, Definition)> = table.into_iter().filter_map(read).collect();
+    // A table has no order of its own.
+    all.sort_by_key(|(name, _)| BUILT_IN.find(&format!("\n[{name}]")));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names_of(words: &[&str]) -> Vec<Option<String>> {
+        let all = Languages::default();
+        let name = |word: &&str| all.by_word(word).map(|l| l.name().to_owned());
+        words.iter().map(name).collect()
+    }
+
+    #[test]
+    fn the_built_in_ones_are_all_read_and_complete() {
+        let all = Languages::default();
+        assert_eq!(
+            all.names(),
+            "python, javascript, typescript, bash, ruby, go, rust"
+        );
+        for language in all.iter() {
+            assert!(
+                language.command("/x", &[]).contains(&"/x".to_owned()),
+                "{language:?}"
+            );
+            assert!(!language.needs().is_empty(), "{language:?}");
+            assert!(language.starter().ends_with('\n'), "{language:?}");
+        }
+    }
+
+    #[test]
+    fn the_seeds_aliases_are_known() {
+        let table = [
+            (&["py", "python3", "PY"][..], "python"),
+            (&["js", "node", "nodejs", "mjs"], "javascript"),
+            (&["ts", "typescript"], "typescript"),
+            (&["sh", "shell", "bash"], "bash"),
+        ];
+        for (words, name) in table {
+            for found in names_of(words) {
+                assert_eq!(found.as_deref(), Some(name));
+            }
+        }
+        assert_eq!(names_of(&["cobol", ""]), [None, None]);
+        let message = Languages::default().unknown("pyton");
+        assert_eq!(
+            message,
+            "Unsupported language: pyton; did you mean `python`?"
+        );
+    }
+
+    #[test]
+    fn own_languages_join_and_change_the_built_in_ones() {
+        let own: BTreeMap<String, Definition> = toml::from_str(
+            "[lua]\nrun = ['lua', '{file}']\nendings = ['lua']\n[python]\nrun = ['pypy3', '{file}']\n",
+        )
+        .expect("definitions");
+        let all = Languages::with(own);
+        let run = |word: &str, args: &[String]| all.by_word(word).map(|l| l.command("/f", args));
+        assert_eq!(run("lua", &[]), Some(vec!["lua".into(), "/f".into()]));
+        let python = run("py", &["-x".to_owned()]);
+        assert_eq!(python, Some(vec!["pypy3".into(), "/f".into(), "-x".into()]));
+    }
+
+    #[test]
+    fn files_and_first_lines_tell_the_language() {
+        let all = Languages::default();
+        let guess = |file: &str, line: &str| all.guess(file, line).map(|l| l.name().to_owned());
+        assert_eq!(guess("/a/x.mjs", ""), Some("javascript".into()));
+        assert_eq!(
+            guess("run", "#!/usr/bin/env python3.11"),
+            Some("python".into())
+        );
+        assert_eq!(guess("run", "#!/bin/sh -e"), Some("bash".into()));
+        assert_eq!(guess("notes.txt", "hello"), None);
+    }
+}

@@ -5,9 +5,9 @@
 //! ```text
 //!   main → run (this file: puts everything together)
 //!    │
-//!   tui ──→ ui ──→ app ──→ keymap, config, text
+//!   tui ──→ ui ──→ app ──→ keymap, config, code, text
 //!    │
-//!    ├──→ manager (handle) ──→ engine ──→ docker, demo
+//!    ├──→ manager (handle) ──→ engine, store ──→ docker, local, demo
 //!    │          │                 │
 //!   cli ────────┴─── protocol ────┴──→ domain
 //! ```
@@ -15,13 +15,14 @@
 //! * [`domain`]: the nouns; no I/O.
 //! * [`protocol`]: what crosses the channels: `Command` down, `Event` up, `Failure` as data.
 //! * [`engine`]: the only door to sandboxes; one trait, one contract, several engines.
-//! * [`guest`]: the program that sandtop puts into each sandbox.
+//! * [`guest`]: the program that sandtop puts into each sandbox; for the local engine it also makes and keeps them.
 //! * [`manager`]: the task that owns the engines.
+//! * [`store`]: what outlives a process and is shared by all: runs, last use, pins, causes of death.
 //! * [`app`]: the dashboard's state and its one pure `update`; [`ui`] draws it; [`tui`] is its loop and terminal.
 //! * [`keymap`]: keys to actions, as data.
 //! * [`code`]: reads programs before they run: languages, packages, checks; pure and bounded.
 //! * [`cli`]: the headless front end.
-//! * [`config`], [`text`]: settings; strings made safe and pretty.
+//! * [`config`], [`text`], [`describe`]: settings; strings made safe and pretty; sandboxes in words.
 //!
 //! # The life of `sandtop exec a -- make`
 //!
@@ -32,9 +33,11 @@
 //! manager sends `Event::Ended`, and the command line exits with the command's own code.
 
 pub mod app;
+mod choice;
 pub mod cli;
 pub mod code;
 pub mod config;
+pub mod describe;
 pub mod domain;
 pub mod engine;
 pub mod guest;
@@ -43,27 +46,21 @@ pub mod logging;
 pub mod manager;
 pub mod protocol;
 pub mod signals;
+pub mod store;
 pub mod text;
 pub mod tui;
 pub mod ui;
 
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 use app::Settings;
 use cli::{Cli, Front, Global, Verb};
 use config::{Config, Environment, LoadOptions, Paths, create_private};
-use domain::{EngineKind, HostName};
-use engine::SharedEngine;
-use engine::demo::DemoEngine;
-use engine::docker::{DockerEngine, Endpoint};
+use domain::{EngineKind, OwnerKind, Source};
 use manager::{Host, Options};
 use protocol::{Failure, FailureKind};
+use store::Store;
 use ui::theme::Theme;
-
-/// Separates the sandboxes of groups that share one engine; tests use scopes of their own.
-const SCOPE_VARIABLE: &str = "SANDTOP_SCOPE";
 
 /// Runs the program and returns its exit code.
 #[must_use]
@@ -103,41 +100,54 @@ fn prepare(cli: &Cli) -> Result<u8, Failure> {
     if let (Some((_, dir)), true) = (&log, cli.global.verbose > 0) {
         cli::tell(&format!("log: {}", dir.display()));
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .worker_threads(2)
-        .build();
-    let runtime = runtime.map_err(|error| {
-        Failure::new(FailureKind::Internal, format!("starting failed: {error}"))
-    })?;
-    let host = host(&config, state.as_deref())?;
-    let code = match &cli.verb {
-        Some(verb) => runtime.block_on(serve(vec![host], config, verb, &cli.global, &options)),
-        None => runtime.block_on(dashboard(host, config, &cli.global, state.as_deref()))?,
+    let runtime = runtime(cli.verb.is_some())?;
+    let host = runtime.block_on(choice::host(&config, state.as_deref()))?;
+    let config = config.for_engine(host.engine.kind());
+    let store = store(&host, &config, state.as_deref());
+    let code = if let Some(verb) = &cli.verb {
+        let served = serve((host, store), config, verb, &cli.global, &options);
+        runtime.block_on(served)
+    } else {
+        let shown = dashboard((host, store), config, &cli.global, state.as_deref());
+        runtime.block_on(shown)?
     };
     // Reading standard input cannot be called off; it must not keep a finished program waiting.
     runtime.shutdown_background();
     Ok(code)
 }
 
+/// A verb has one thing to do, and passing it between threads costs more than it saves; the dashboard must draw while the
+/// manager works.
+fn runtime(one_thread: bool) -> Result<tokio::runtime::Runtime, Failure> {
+    let mut builder = if one_thread {
+        tokio::runtime::Builder::new_current_thread()
+    } else {
+        tokio::runtime::Builder::new_multi_thread()
+    };
+    let runtime = builder.enable_all().worker_threads(2).build();
+    runtime
+        .map_err(|error| Failure::new(FailureKind::Internal, format!("starting failed: {error}")))
+}
+
 /// Starts the manager, runs the verb, and sees the manager out.
 async fn serve(
-    hosts: Vec<Host>,
+    (host, store): (Host, Store),
     config: Config,
     verb: &Verb,
     global: &Global,
     options: &LoadOptions,
 ) -> u8 {
-    let handles_interrupt = matches!(verb, Verb::Exec(_) | Verb::Shell { .. } | Verb::Files(_));
+    let handles_interrupt = matches!(
+        verb,
+        Verb::Exec(_) | Verb::Run(_) | Verb::Shell { .. } | Verb::Files(_) | Verb::Output { .. }
+    );
     let (close, closed) = tokio::sync::oneshot::channel::<()>();
     let shutdown = async {
         let _ = closed.await;
     };
-    let manager_options = Options {
-        max_sandboxes: config.manager.max_sandboxes,
-    };
-    let (handle, events, manager) = manager::spawn(hosts, manager_options, shutdown);
-    let mut front = Front::new(handle, events, config, global);
+    let manager_options = manager_options(&config, Source::Cli, store.clone());
+    let (handle, events, manager) = manager::spawn(vec![host], manager_options, shutdown);
+    let mut front = Front::new(handle, events, config, global, &store);
     let code = tokio::select! {
         code = cli::run(&mut front, verb, options) => code,
         asked = signals::asked_to_end(!handles_interrupt) => asked.exit_code(),
@@ -150,14 +160,14 @@ async fn serve(
 
 /// Starts the manager, runs the dashboard, and sees the manager out.
 async fn dashboard(
-    host: Host,
+    (host, store): (Host, Store),
     config: Config,
     global: &Global,
     state_dir: Option<&Path>,
 ) -> Result<u8, Failure> {
     let settings = Settings {
         keymap: keymap::Keymap::load(None)?,
-        owner: cli::owner(),
+        owner: cli::owner(OwnerKind::Tui),
         host: host.name.clone(),
         read_only: global.read_only,
         demo: host.engine.kind() == EngineKind::Demo,
@@ -169,9 +179,7 @@ async fn dashboard(
         Theme::dark()
     };
     let (close, closed) = tokio::sync::oneshot::channel::<()>();
-    let options = Options {
-        max_sandboxes: config.manager.max_sandboxes,
-    };
+    let options = manager_options(&config, Source::Tui, store);
     let (handle, events, manager) = manager::spawn(vec![host], options, async {
         let _ = closed.await;
     });
@@ -181,33 +189,22 @@ async fn dashboard(
     code
 }
 
-/// Chooses the engine: the one asked for, else Docker.
-fn host(config: &Config, state: Option<&Path>) -> Result<Host, Failure> {
-    let name = HostName::new(cli::HOST);
-    let environment: BTreeMap<String, String> = std::env::vars_os()
-        .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)))
-        .collect();
-    let scope = environment
-        .get(SCOPE_VARIABLE)
-        .filter(|scope| !scope.is_empty())
-        .map_or("default", String::as_str);
-    match config.engine.unwrap_or(EngineKind::Docker) {
-        EngineKind::Demo => Ok(Host {
-            engine: Arc::new(DemoEngine::with_samples(name.clone())),
-            name,
-            slots: None,
+fn manager_options(config: &Config, source: Source, store: Store) -> Options {
+    Options {
+        max_sandboxes: config.manager.max_sandboxes,
+        reap_foreign: config.adopt.reap,
+        source,
+        owner: cli::owner(match source {
+            Source::Cli => OwnerKind::Cli,
+            Source::Tui => OwnerKind::Tui,
+            Source::Mcp => OwnerKind::Mcp,
         }),
-        EngineKind::Docker => {
-            let endpoint = Endpoint::find(config.docker_host.as_deref(), &environment)?;
-            let place =
-                guest::wire::escape(format!("{endpoint}#{scope}").as_bytes()).replace('/', "+");
-            let slots = state.map(|state| state.join("slots").join(place));
-            let engine: SharedEngine = Arc::new(DockerEngine::new(name.clone(), endpoint, scope));
-            Ok(Host {
-                name,
-                engine,
-                slots,
-            })
-        }
+        store,
     }
+}
+
+/// Opens the record of an engine; simulated sandboxes end with the process, and so does what is known of them.
+fn store(host: &Host, config: &Config, state: Option<&Path>) -> Store {
+    let lasting = state.filter(|_| host.engine.kind() != EngineKind::Demo);
+    Store::open(lasting, config.retention)
 }

@@ -2,6 +2,7 @@
 
 mod answer;
 mod ask;
+mod changed;
 mod host;
 mod listing;
 mod order;
@@ -26,6 +27,15 @@ use crate::keymap::Action;
 use crate::protocol::Failure;
 use ask::Asked;
 
+/// What of a sandbox is listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shows {
+    /// What is in the folder.
+    Folder,
+    /// What was added, changed or deleted anywhere since the sandbox was made.
+    Changes,
+}
+
 /// A folder of a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
@@ -37,6 +47,8 @@ pub struct Place {
     pub work_dir: SandboxPath,
     /// The folder that is shown.
     pub folder: SandboxPath,
+    /// Its content, or what has changed.
+    pub shows: Shows,
 }
 
 /// A listing that is under way.
@@ -156,6 +168,7 @@ impl FilesState {
             name,
             work_dir,
             folder: folder.clone(),
+            shows: Shows::Folder,
         });
         self.go(folder)
     }
@@ -171,6 +184,7 @@ impl FilesState {
             Action::Open => self.open(),
             Action::Ascend => self.ascend(),
             Action::GoWorkDir => self.go_work_dir(),
+            Action::Changes => self.toggle_changes(),
             Action::Refresh => self.list(),
             Action::ToggleHidden => self.choose(Listing::toggle_hidden),
             Action::Mark => self.mark(),
@@ -193,9 +207,15 @@ impl FilesState {
         outcome: Result<Vec<FileEntry>, Failure>,
     ) -> Vec<Wish> {
         let place = self.place.as_ref();
-        if place.is_none_or(|p| p.sandbox != *sandbox || p.folder != *path) {
+        let is_asked =
+            |p: &Place| p.sandbox == *sandbox && p.folder == *path && p.shows == Shows::Folder;
+        if !place.is_some_and(is_asked) {
             return Vec::new();
         }
+        self.take_listing(outcome)
+    }
+
+    fn take_listing(&mut self, outcome: Result<Vec<FileEntry>, Failure>) -> Vec<Wish> {
         let pending = self.pending.take();
         let mut wishes = match outcome {
             Ok(entries) => self.take_entries(entries),

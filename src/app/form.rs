@@ -1,10 +1,17 @@
 //! The form for a new sandbox: fields with their defaults, checked while typing.
 
+mod choices;
+#[cfg(test)]
+mod tests;
+
+pub use choices::Choice;
+
 use super::line::LineInput;
 use crate::config::{Config, NewSandbox};
 use crate::domain::{Owner, SandboxSpec};
 use crate::keymap::Key;
 use crate::protocol::Failure;
+use choices::Choices;
 
 /// One field.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +35,7 @@ pub struct CreateForm {
     pub at: usize,
     /// Why it cannot be created as it stands.
     pub problem: Option<String>,
+    choices: Choices,
 }
 
 const FIELDS: [(&str, &str); 10] = [
@@ -57,6 +65,7 @@ impl CreateForm {
             fields: fields.to_vec(),
             at: 0,
             problem: None,
+            choices: Choices::new(config),
         };
         form.refresh(config);
         form
@@ -64,6 +73,7 @@ impl CreateForm {
 
     /// Moves to another field.
     pub fn step(&mut self, forward: bool) {
+        self.choices.typed_again();
         let count = self.fields.len();
         self.at = (self.at + if forward { 1 } else { count - 1 }) % count;
     }
@@ -74,6 +84,7 @@ impl CreateForm {
             .fields
             .get_mut(self.at)
             .is_some_and(|field| field.line.key(key));
+        self.choices.typed_again();
         self.refresh(config);
         taken
     }
@@ -83,6 +94,7 @@ impl CreateForm {
         if let Some(field) = self.fields.get_mut(self.at) {
             field.line.insert(text);
         }
+        self.choices.typed_again();
         self.refresh(config);
     }
 
@@ -92,7 +104,7 @@ impl CreateForm {
     }
 
     /// Shows the defaults of the chosen profile, and what is wrong.
-    fn refresh(&mut self, config: &Config) {
+    pub(super) fn refresh(&mut self, config: &Config) {
         if let Ok((name, profile)) = config.profile(self.text("profile").as_deref()) {
             let limits = profile.limits;
             let none = || "none".to_owned();
@@ -136,6 +148,7 @@ impl CreateForm {
             pid: 0,
             started: 0,
             user: None,
+            kind: crate::domain::OwnerKind::Cli,
         };
         self.problem = self
             .spec(config, owner, "00000000".to_owned())

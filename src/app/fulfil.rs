@@ -4,7 +4,7 @@ use super::line::LineInput;
 use super::on_action::{focus, submit};
 use super::overlay::{Ask, Confirm, Overlay};
 use super::pending::Purpose as For;
-use super::{AppState, Effect, Pane, Wish, streams};
+use super::{AppState, Effect, Pane, Wish, running, streams};
 use crate::protocol::{Command, FileOp};
 
 /// Grants wishes in order.
@@ -48,6 +48,10 @@ fn one(state: &mut AppState, wish: Wish) -> Vec<Effect> {
             };
             vec![submit(state, command, "", For::Folder(sandbox, path))]
         }
+        Wish::Changes { sandbox } => {
+            let command = Command::Changes(sandbox.clone());
+            vec![submit(state, command, "", For::FileChanges(sandbox))]
+        }
         Wish::Preview { sandbox, path } => streams::preview(state, sandbox, path),
         Wish::SaveFile {
             sandbox,
@@ -55,7 +59,8 @@ fn one(state: &mut AppState, wish: Wish) -> Vec<Effect> {
             text,
             known,
         } => streams::save(state, sandbox, path, text, known),
-        Wish::Run { code, language } => streams::run(state, code, language),
+        Wish::Run { code, language } => running::run(state, code, language),
+        Wish::RunChecked { code, language } => running::prepare(state, code, language),
         Wish::EditFile { sandbox, path } => streams::load(state, sandbox, path),
         Wish::ShowRun(_) => focus(state, Pane::Output),
         Wish::Close => {

@@ -54,6 +54,8 @@ impl Pane {
 pub struct Areas {
     /// The line on top.
     pub header: Rect,
+    /// What is said while no engine answers; empty while one does.
+    pub banner: Rect,
     /// The panes, borders included.
     pub panes: Vec<(Pane, Rect)>,
     /// The line at the bottom.
@@ -94,14 +96,34 @@ pub fn output_page(inner: Rect) -> usize {
     usize::from(inner.height.saturating_sub(1).max(1))
 }
 
+/// Whether room is needed to say that no engine answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Banner {
+    /// All is well.
+    Hidden,
+    /// As much as the panes can spare.
+    Shown,
+}
+
+impl Banner {
+    fn rows(self, area: Rect) -> u16 {
+        let wanted = if area.width < WIDE { 5 } else { 4 };
+        match self {
+            Self::Hidden => 0,
+            Self::Shown => area.height.saturating_sub(LEAST.1).min(wanted),
+        }
+    }
+}
+
 /// Divides the screen; `None` if it is too small.
 #[must_use]
-pub fn divide(area: Rect, focus: Pane, zoom: bool) -> Option<Areas> {
+pub fn divide(area: Rect, focus: Pane, zoom: bool, banner: Banner) -> Option<Areas> {
     if area.width < LEAST.0 || area.height < LEAST.1 {
         return None;
     }
-    let [header, body, footer] = Layout::vertical([
+    let [header, banner, body, footer] = Layout::vertical([
         Constraint::Length(1),
+        Constraint::Length(banner.rows(area)),
         Constraint::Fill(1),
         Constraint::Length(1),
     ])
@@ -113,6 +135,7 @@ pub fn divide(area: Rect, focus: Pane, zoom: bool) -> Option<Areas> {
     };
     Some(Areas {
         header,
+        banner,
         panes,
         footer,
     })
@@ -155,17 +178,20 @@ mod tests {
         for (width, height) in [(60, 16), (80, 24), (110, 30), (160, 48), (200, 60)] {
             for focus in Pane::ALL {
                 let area = Rect::new(0, 0, width, height);
-                let areas = divide(area, focus, false).expect("areas");
-                let cells: u32 = areas.panes.iter().map(|(_, pane)| pane.area()).sum();
-                assert_eq!(
-                    cells + u32::from(width) * 2,
-                    area.area(),
-                    "{width}x{height} {focus:?}"
-                );
-                assert!(areas.of(focus).is_some(), "{focus:?} is in sight");
+                for banner in [Banner::Hidden, Banner::Shown] {
+                    let areas = divide(area, focus, false, banner).expect("areas");
+                    let cells: u32 = areas.panes.iter().map(|(_, pane)| pane.area()).sum();
+                    assert_eq!(
+                        cells + areas.banner.area() + u32::from(width) * 2,
+                        area.area(),
+                        "{width}x{height} {focus:?} {banner:?}"
+                    );
+                    assert!(areas.of(focus).is_some(), "{focus:?} is in sight");
+                }
             }
         }
-        assert_eq!(divide(Rect::new(0, 0, 59, 16), Pane::Files, false), None);
+        let small = Rect::new(0, 0, 59, 16);
+        assert_eq!(divide(small, Pane::Files, false, Banner::Hidden), None);
     }
 
     #[test]

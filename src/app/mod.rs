@@ -2,10 +2,11 @@
 
 pub mod cursor;
 pub mod editor;
+pub mod engine;
 pub mod files;
 pub mod form;
 mod fulfil;
-mod language;
+pub mod inspect;
 pub mod layout;
 pub mod line;
 pub mod msg;
@@ -17,21 +18,23 @@ mod on_overlay;
 pub mod output;
 pub mod overlay;
 pub mod pending;
+pub mod reap;
+mod running;
 pub mod sandboxes;
 pub mod shell;
 pub mod shells;
 pub mod status;
 mod streams;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod transfers;
 mod wish;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use ratatui::layout::Rect;
 
-pub use language::Language;
 pub use layout::Pane;
 pub use msg::{Effect, Mouse, MouseKind, Msg};
 pub use wish::{Purpose, Question, Tone, Wish};
@@ -39,9 +42,9 @@ pub use wish::{Purpose, Question, Tone, Wish};
 use crate::config::Config;
 use crate::domain::{HostName, Owner, RequestId};
 use crate::keymap::{Context, Key, Keymap};
-use crate::protocol::Link;
+use crate::protocol::{Failure, FailureKind};
 use files::HostPlaces;
-use layout::Areas;
+use layout::{Areas, Banner};
 use overlay::Overlay;
 use pending::PendingSet;
 
@@ -122,8 +125,8 @@ pub struct AppState {
     pub pending: PendingSet,
     /// Files under way.
     pub transfers: transfers::Transfers,
-    /// How each host's connection stands.
-    pub links: BTreeMap<HostName, Link>,
+    /// What is known of the engines.
+    pub engine: engine::EngineState,
     /// The time.
     pub now: DateTime<Utc>,
     /// What does not change.
@@ -142,7 +145,7 @@ impl AppState {
     ) -> Self {
         Self {
             sandboxes: sandboxes::SandboxesState::default(),
-            editor: editor::EditorState::new(),
+            editor: editor::EditorState::with_languages(settings.config.languages.clone()),
             output: output::OutputState::new(),
             shells: shells::ShellsState::default(),
             files: files::FilesState::new(host),
@@ -158,7 +161,7 @@ impl AppState {
             status: status::StatusState::default(),
             pending: PendingSet::new(seed),
             transfers: transfers::Transfers::default(),
-            links: BTreeMap::new(),
+            engine: engine::EngineState::default(),
             now,
             settings: Arc::new(settings),
         }
@@ -167,7 +170,11 @@ impl AppState {
     /// Divides the screen as it is now.
     #[must_use]
     pub fn areas(&self) -> Option<Areas> {
-        layout::divide(self.view.size, self.view.focus, self.view.zoom)
+        let banner = match self.engine.down() {
+            Some(_) => Banner::Shown,
+            None => Banner::Hidden,
+        };
+        layout::divide(self.view.size, self.view.focus, self.view.zoom, banner)
     }
 
     /// Tells where a key would be pressed now.
@@ -178,9 +185,17 @@ impl AppState {
             (Some(Overlay::Ask(_) | Overlay::Create(_) | Overlay::Palette(_)), _) => {
                 Context::Prompt
             }
-            (Some(Overlay::Help { .. } | Overlay::Inspect { .. } | Overlay::Log { .. }), _) => {
-                Context::Viewer
-            }
+            (Some(Overlay::Inspect(_)), _) => Context::Inspect,
+            (
+                Some(
+                    Overlay::Help { .. }
+                    | Overlay::Log { .. }
+                    | Overlay::Events { .. }
+                    | Overlay::Columns { .. }
+                    | Overlay::Reap(_),
+                ),
+                _,
+            ) => Context::Viewer,
             (None, Mode::Edit) => Context::Edit,
             (None, Mode::Term) => Context::Terminal,
             (None, Mode::Nav) => self.pane_context(),
@@ -238,6 +253,7 @@ fn tick(state: &mut AppState, now: DateTime<Utc>) -> Vec<Effect> {
     state.status.tick(now);
     state.sandboxes.arrange();
     let mut effects = on_action::follow_selection(state);
+    effects.extend(inspect::ask(state));
     if state.editor.changed_since_recovery() {
         effects.push(Effect::Recovery(state.editor.recovery()));
     }
@@ -245,15 +261,17 @@ fn tick(state: &mut AppState, now: DateTime<Utc>) -> Vec<Effect> {
 }
 
 fn busy(state: &mut AppState, id: RequestId) -> Vec<Effect> {
-    let label = state
-        .pending
-        .take(id)
-        .map(|pending| pending.label)
-        .unwrap_or_default();
-    state.say(
-        Tone::Bad,
-        format!("Too much at once; {label} was not started. Try again."),
-    );
+    let Some(pending) = state.pending.take(id) else {
+        return Vec::new();
+    };
+    if let pending::Purpose::Look(sandbox, tab) = &pending.purpose {
+        let words = "too much at once; it is tried again";
+        let failure = Failure::new(FailureKind::Busy, words);
+        return inspect::answered(state, sandbox, *tab, Err(failure));
+    }
+    let label = pending.label;
+    let words = format!("Too much at once; {label} was not started. Try again.");
+    state.say(Tone::Bad, words);
     Vec::new()
 }
 

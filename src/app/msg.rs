@@ -77,7 +77,7 @@ pub enum Effect {
         /// The text.
         text: String,
         /// The ending of the file, so that the editor knows the language.
-        extension: &'static str,
+        extension: String,
     },
     /// Write a file of this machine.
     SaveLocal {

@@ -3,7 +3,8 @@
 use super::form::CreateForm;
 use super::overlay::{Confirm, Overlay, Palette};
 use super::pending::{Pending, Purpose as For};
-use super::{AppState, Effect, Mode, Pane, Tone, Wish, fulfil, on_overlay, streams};
+use super::{AppState, Effect, Mode, Pane, Tone, Wish, fulfil, inspect, on_overlay, reap, streams};
+use crate::code::Language;
 use crate::keymap::Action;
 use crate::protocol::Command;
 
@@ -20,6 +21,9 @@ pub(super) fn run(state: &mut AppState, action: Action) -> Vec<Effect> {
         Action::Help => open(state, Overlay::Help { scroll: 0 }),
         Action::Palette => open(state, Overlay::Palette(Palette::default())),
         Action::ActionLog => open(state, Overlay::Log { scroll: 0 }),
+        Action::Columns => open(state, Overlay::Columns { at: 0 }),
+        Action::Reap => reap::ask(state),
+        Action::Events => open(state, Overlay::Events { scroll: 0 }),
         Action::FocusSandboxes => focus(state, Pane::Sandboxes),
         Action::FocusEditor => focus(state, Pane::Editor),
         Action::FocusOutput => focus(state, Pane::Output),
@@ -35,7 +39,7 @@ pub(super) fn run(state: &mut AppState, action: Action) -> Vec<Effect> {
         Action::Quit => quit(state),
         Action::Create => create(state),
         Action::Shell => streams::open_shell(state),
-        Action::Inspect => inspect(state),
+        Action::Inspect => inspect::open(state),
         Action::Edit => edit(state),
         Action::Run | Action::Save => in_editor(state, action),
         Action::ExternalEditor => external(state),
@@ -85,7 +89,7 @@ pub(super) fn submit(state: &mut AppState, command: Command, label: &str, purpos
         label: label.to_owned(),
         since: state.now,
         purpose,
-        note: None,
+        progress: None,
     };
     Effect::Submit(state.pending.request(command, pending))
 }
@@ -159,27 +163,13 @@ fn quit(state: &mut AppState) -> Vec<Effect> {
 }
 
 fn create(state: &mut AppState) -> Vec<Effect> {
-    let form = CreateForm::new(&state.settings.config);
-    open(state, Overlay::Create(Box::new(form)))
-}
-
-fn inspect(state: &mut AppState) -> Vec<Effect> {
-    let Some(reference) = state
-        .sandboxes
-        .selected()
-        .map(|row| row.sandbox.reference.clone())
-    else {
-        state.say(
-            Tone::Plain,
-            "No sandbox is selected. Press c to create one.",
-        );
-        return Vec::new();
-    };
-    state.view.overlay = Some(Overlay::Inspect {
-        details: None,
-        scroll: 0,
-    });
-    vec![submit(state, Command::Inspect(reference), "", For::Details)]
+    let mut form = CreateForm::new(&state.settings.config);
+    if !state.engine.images.is_empty() {
+        form.set_images(&state.engine.images);
+    }
+    state.view.overlay = Some(Overlay::Create(Box::new(form)));
+    let command = Command::Images(state.settings.host.clone());
+    vec![submit(state, command, "", For::Images)]
 }
 
 /// Starts typing in the editor, or gives the keys to the shell on screen.
@@ -207,7 +197,9 @@ fn external(state: &mut AppState) -> Vec<Effect> {
         .editor
         .current()
         .language
-        .map_or("txt", super::Language::extension);
+        .as_ref()
+        .map_or("txt", Language::extension)
+        .to_owned();
     vec![Effect::EditExternally {
         text: state.editor.current_text(),
         extension,

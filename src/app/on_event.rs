@@ -1,12 +1,14 @@
 //! What the manager tells: replies go to whoever asked, streams to whoever opened them.
 
+use super::engine::LOOK_BACK;
+use super::on_action::submit;
 use super::overlay::{Confirm, Overlay};
-use super::pending::{Pending, Purpose as For};
+use super::pending::{Pending, Progress, Purpose as For};
 use super::transfers::{Collected, Save, Sent};
-use super::{AppState, Effect, Mode, Tone, Wish, fulfil, streams};
-use crate::domain::{ExecEnd, Happening, OutputChunk, RequestId, StreamId, What};
+use super::{AppState, Effect, Mode, Tone, Wish, fulfil, inspect, reap, streams};
+use crate::domain::{ExecEnd, Happening, HostName, Image, OutputChunk, RequestId, StreamId, What};
 use crate::protocol::{Command, Event, Failure, FailureKind, FileOp, Link, Reply};
-use crate::text::human;
+use crate::text::safe_line;
 
 /// Takes an event.
 pub(super) fn event(state: &mut AppState, event: Event) -> Vec<Effect> {
@@ -17,7 +19,12 @@ pub(super) fn event(state: &mut AppState, event: Event) -> Vec<Effect> {
             note,
             done,
             total,
-        } => progress(state, request, &note, done, total),
+        } => {
+            state
+                .pending
+                .progress(request, Progress { note, done, total });
+            Vec::new()
+        }
         Event::Sandboxes { host, sandboxes } => {
             state.sandboxes.replace(&host, sandboxes);
             Vec::new()
@@ -26,49 +33,70 @@ pub(super) fn event(state: &mut AppState, event: Event) -> Vec<Effect> {
             state.sandboxes.sampled(&sandbox, sample);
             Vec::new()
         }
-        Event::Happened(happening) => happened(state, &happening),
+        Event::Happened(happening) => happened(state, happening),
         Event::Output { stream, chunk } => output(state, stream, &chunk),
         Event::Ended {
             stream,
             outcome,
             took,
         } => ended(state, stream, outcome, took),
+        Event::Notice(failure) => noticed(state, &failure),
+        // The dashboard does not read the output of other processes yet.
+        Event::Missing { .. } => Vec::new(),
+        Event::Standings { host, standings } => {
+            state.sandboxes.stand(&host, standings, state.now);
+            Vec::new()
+        }
+        Event::Reaped(found) => {
+            reap::told(state, &found);
+            Vec::new()
+        }
         Event::Link { host, link } => linked(state, host, link),
     }
 }
 
-fn progress(
-    state: &mut AppState,
-    request: RequestId,
-    note: &str,
-    done: u64,
-    total: Option<u64>,
-) -> Vec<Effect> {
-    let text = match total {
-        Some(total) if total > 0 => format!(
-            "{note} {}% of {}",
-            done.saturating_mul(100) / total,
-            human::bytes(total)
-        ),
-        _ if done > 0 => format!("{note} {}", human::bytes(done)),
-        _ => note.to_owned(),
-    };
-    state.pending.progress(request, text);
+fn noticed(state: &mut AppState, failure: &Failure) -> Vec<Effect> {
+    state.say(Tone::Bad, failure.message.clone());
     Vec::new()
 }
 
-fn linked(state: &mut AppState, host: crate::domain::HostName, link: Link) -> Vec<Effect> {
-    let was_down = matches!(state.links.get(&host), Some(Link::Down { .. }));
-    if was_down && matches!(link, Link::Up(_)) {
+/// Takes how a link stands; an engine that answers is asked what happened meanwhile.
+fn linked(state: &mut AppState, host: HostName, link: Link) -> Vec<Effect> {
+    let is_up = matches!(link, Link::Up(_));
+    let before = state.engine.linked(host, link, state.now);
+    let was_up = before
+        .as_ref()
+        .is_some_and(|known| matches!(known.link, Link::Up(_)));
+    if !is_up || was_up {
+        return Vec::new();
+    }
+    if before.is_some() {
         state.say(Tone::Good, "The engine is back.");
     }
-    state.links.insert(host, link);
+    let since = state.now - LOOK_BACK;
+    let command = Command::History { since };
+    vec![submit(state, command, "", For::History)]
+}
+
+fn offer_images(state: &mut AppState, images: Vec<Image>) -> Vec<Effect> {
+    state.engine.images = images;
+    if let Some(Overlay::Create(form)) = &mut state.view.overlay {
+        form.set_images(&state.engine.images);
+    }
     Vec::new()
 }
 
-/// Mentions what an operator would want to know at once.
-fn happened(state: &mut AppState, happening: &Happening) -> Vec<Effect> {
-    let name = &happening.name;
+fn remembered(state: &mut AppState, past: Vec<Happening>) -> Vec<Effect> {
+    state.engine.remembered(past);
+    // Newest first is how they are shown; commands are counted from the oldest on.
+    let all: Vec<&Happening> = state.engine.events(None).collect();
+    state.sandboxes.remembered(all.into_iter().rev());
+    Vec::new()
+}
+
+/// Keeps what happened, and mentions what an operator would want to know at once.
+fn happened(state: &mut AppState, happening: Happening) -> Vec<Effect> {
+    let name = safe_line(&happening.name);
     match &happening.what {
         What::Oom => state.say(Tone::Bad, format!("{name}: a process ran out of memory.")),
         What::Died {
@@ -78,7 +106,10 @@ fn happened(state: &mut AppState, happening: &Happening) -> Vec<Effect> {
         }
         _ => {}
     }
-    Vec::new()
+    let sandbox = happening.sandbox.clone();
+    state.sandboxes.happened(&happening);
+    state.engine.happened(happening);
+    inspect::happened(state, &sandbox)
 }
 
 fn replied(
@@ -108,6 +139,10 @@ fn succeeded(state: &mut AppState, pending: Pending, reply: Reply) -> Vec<Effect
             state.sandboxes.select(sandbox.reference);
             Vec::new()
         }
+        (For::Prepared { title }, Reply::Prepared(prepared)) => {
+            super::running::start(state, title, *prepared)
+        }
+        (For::Reap, Reply::Reaped(found, leftovers)) => reap::answered(state, found, leftovers),
         (For::Told, _) => {
             state.say(Tone::Good, format!("Done: {}.", pending.label));
             Vec::new()
@@ -116,11 +151,17 @@ fn succeeded(state: &mut AppState, pending: Pending, reply: Reply) -> Vec<Effect
             let wishes = state.files.listed(&sandbox, &path, Ok(entries));
             fulfil::all(state, wishes)
         }
+        (For::FileChanges(sandbox), Reply::Changes(changes)) => {
+            let wishes = state.files.changes_listed(&sandbox, Ok(*changes));
+            fulfil::all(state, wishes)
+        }
         (For::FilesChanged, _) => {
             let wishes = state.files.changed();
             fulfil::all(state, wishes)
         }
-        (For::Details, Reply::Details(details)) => show_details(state, details),
+        (For::Look(sandbox, tab), reply) => inspect::answered(state, &sandbox, tab, Ok(reply)),
+        (For::History, Reply::Happenings(past)) => remembered(state, past),
+        (For::Images, Reply::Images(images)) => offer_images(state, images),
         (For::BeforeLoad(sandbox, path), Reply::Entry(entry)) => {
             streams::load_content(state, sandbox, path, Some(entry.modified_at))
         }
@@ -139,13 +180,6 @@ fn succeeded(state: &mut AppState, pending: Pending, reply: Reply) -> Vec<Effect
         (For::Input(stream), _) => streams::shell_taken(state, stream),
         _ => Vec::new(),
     }
-}
-
-fn show_details(state: &mut AppState, found: Box<crate::domain::Details>) -> Vec<Effect> {
-    if let Some(Overlay::Inspect { details, .. }) = &mut state.view.overlay {
-        *details = Some(found);
-    }
-    Vec::new()
 }
 
 /// Asks before a change by somebody else is overwritten.
@@ -182,13 +216,21 @@ fn failed(state: &mut AppState, pending: Pending, failure: Failure) -> Vec<Effec
             let wishes = state.files.listed(&sandbox, &path, Err(failure));
             return fulfil::all(state, wishes);
         }
+        For::FileChanges(sandbox) => {
+            let wishes = state.files.changes_listed(&sandbox, Err(failure));
+            return fulfil::all(state, wishes);
+        }
         // A file that is gone cannot be in conflict.
         For::BeforeSave(save) if failure.kind == FailureKind::NotFound => {
             return streams::write(state, *save);
         }
         For::Stream(stream) => return stream_failed(state, stream, failure),
         For::Input(stream) => return streams::shell_taken(state, stream),
-        For::Details => state.view.overlay = None,
+        // The form works without; what is wrong with the engine is told elsewhere.
+        For::Images | For::History => return Vec::new(),
+        For::Look(sandbox, tab) => {
+            return inspect::answered(state, &sandbox, tab, Err(failure));
+        }
         _ => {}
     }
     complain(state, &failure);
@@ -295,30 +337,13 @@ fn collected(
 fn sent(state: &mut AppState, then: Sent, outcome: Result<ExecEnd, Failure>) -> Vec<Effect> {
     let done = outcome.is_ok_and(|end| end.ended == crate::domain::Ended::Code(0));
     match then {
-        Sent::Run {
-            sandbox,
-            path,
-            language,
-        } if done => streams::run_sent(state, &sandbox, &path, language),
         Sent::Saved(sandbox, path) if done => {
             state.say(Tone::Good, format!("Saved {path}."));
             let command = Command::File {
                 sandbox: sandbox.clone(),
                 op: FileOp::Stat(path.clone()),
             };
-            vec![super::on_action::submit(
-                state,
-                command,
-                "",
-                For::AfterSave(sandbox, path),
-            )]
-        }
-        Sent::Run { sandbox, .. } => {
-            state.say(
-                Tone::Bad,
-                format!("The code could not be sent to {}.", sandbox.id),
-            );
-            Vec::new()
+            vec![submit(state, command, "", For::AfterSave(sandbox, path))]
         }
         Sent::Saved(_, path) => {
             state.say(

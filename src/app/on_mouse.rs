@@ -44,12 +44,14 @@ fn over_overlay(state: &mut AppState, mouse: Mouse) -> Vec<Effect> {
         MouseKind::WheelUp => -WHEEL,
         _ => return Vec::new(),
     };
-    if let Some(
-        Overlay::Help { scroll } | Overlay::Inspect { scroll, .. } | Overlay::Log { scroll },
-    ) = &mut state.view.overlay
-    {
-        *scroll = scroll.saturating_add_signed(lines);
-    }
+    let scroll = match &mut state.view.overlay {
+        Some(Overlay::Help { scroll } | Overlay::Log { scroll } | Overlay::Events { scroll }) => {
+            scroll
+        }
+        Some(Overlay::Inspect(view)) => &mut view.scroll,
+        _ => return Vec::new(),
+    };
+    *scroll = scroll.saturating_add_signed(lines);
     Vec::new()
 }
 

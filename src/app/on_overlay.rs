@@ -4,8 +4,9 @@ use super::form::CreateForm;
 use super::on_action::{self, open, submit};
 use super::overlay::{Ask, Confirm, Overlay, Palette};
 use super::pending::Purpose as For;
+use super::sandboxes::Column;
 use super::wish::Purpose;
-use super::{AppState, Effect, fulfil};
+use super::{AppState, Effect, fulfil, inspect, reap};
 use crate::keymap::Action;
 use crate::protocol::Command;
 
@@ -22,9 +23,12 @@ pub(super) fn run(state: &mut AppState, action: Action) -> Vec<Effect> {
         Some(Overlay::Log { scroll }) => {
             in_viewer(state, action, scroll, |scroll| Overlay::Log { scroll })
         }
-        Some(Overlay::Inspect { details, scroll }) => in_viewer(state, action, scroll, |scroll| {
-            Overlay::Inspect { details, scroll }
-        }),
+        Some(Overlay::Events { scroll }) => {
+            in_viewer(state, action, scroll, |scroll| Overlay::Events { scroll })
+        }
+        Some(Overlay::Reap(preview)) => reap::run(state, preview, action),
+        Some(Overlay::Columns { at }) => in_columns(state, at, action),
+        Some(Overlay::Inspect(view)) => inspect::run(state, view, action),
         None => Vec::new(),
     }
 }
@@ -100,11 +104,22 @@ fn in_form(state: &mut AppState, mut form: Box<CreateForm>, action: Action) -> V
     match action {
         Action::Accept => return submit_form(state, form),
         Action::Refuse | Action::Back => return Vec::new(),
-        Action::NextField | Action::Down => form.step(true),
-        Action::PreviousField | Action::Up => form.step(false),
+        Action::NextField => form.step(true),
+        Action::PreviousField => form.step(false),
+        Action::Down | Action::Up => move_in_form(state, &mut form, action == Action::Down),
         _ => {}
     }
     open(state, Overlay::Create(form))
+}
+
+/// Goes through what can be picked in the field, or to another field where nothing can.
+fn move_in_form(state: &AppState, form: &mut CreateForm, down: bool) {
+    if form.choices().is_empty() {
+        form.step(down);
+    } else {
+        form.pick(down);
+        form.refresh(&state.settings.config);
+    }
 }
 
 fn submit_form(state: &mut AppState, mut form: Box<CreateForm>) -> Vec<Effect> {
@@ -123,6 +138,22 @@ fn submit_form(state: &mut AppState, mut form: Box<CreateForm>) -> Vec<Effect> {
             form.problem = Some(failure.message);
             open(state, Overlay::Create(form))
         }
+    }
+}
+
+fn in_columns(state: &mut AppState, at: usize, action: Action) -> Vec<Effect> {
+    let last = Column::ALL.len() - 1;
+    match action {
+        Action::Mark | Action::Open => {
+            if let Some(column) = Column::ALL.get(at) {
+                state.sandboxes.toggle_column(*column);
+            }
+            open(state, Overlay::Columns { at })
+        }
+        other => match scrolled(state, other, at) {
+            Some(at) => open(state, Overlay::Columns { at: at.min(last) }),
+            None => Vec::new(),
+        },
     }
 }
 
@@ -148,8 +179,16 @@ fn in_viewer(
     scroll: usize,
     again: impl FnOnce(usize) -> Overlay,
 ) -> Vec<Effect> {
+    match scrolled(state, action, scroll) {
+        Some(scroll) => open(state, again(scroll)),
+        None => Vec::new(),
+    }
+}
+
+/// Moves through lines; `None` if the viewer is to be closed.
+pub(super) fn scrolled(state: &AppState, action: Action, scroll: usize) -> Option<usize> {
     let page = usize::from(state.view.size.height / 2).max(1);
-    let scroll = match action {
+    Some(match action {
         Action::Up => scroll.saturating_sub(1),
         Action::Down => scroll + 1,
         Action::PageUp => scroll.saturating_sub(page),
@@ -157,9 +196,8 @@ fn in_viewer(
         Action::Top => 0,
         Action::Bottom => usize::MAX / 2,
         Action::Quit | Action::Back | Action::Leave | Action::Help | Action::Interrupt => {
-            return Vec::new();
+            return None;
         }
         _ => scroll,
-    };
-    open(state, again(scroll))
+    })
 }

@@ -1,9 +1,10 @@
 //! What lies over the panes: help, questions, the palette, forms and viewers. One at a time has the keys.
 
 use super::form::CreateForm;
+use super::inspect::InspectState;
 use super::line::LineInput;
+use super::reap::ReapPreview;
 use super::wish::{Question, Wish};
-use crate::domain::Details;
 use crate::keymap::Action;
 
 /// Something that lies over the panes.
@@ -22,13 +23,20 @@ pub enum Overlay {
     Ask(Ask),
     /// A new sandbox.
     Create(Box<CreateForm>),
-    /// Everything about a sandbox; `None` until it is known.
-    Inspect {
-        /// What is known.
-        details: Option<Box<Details>>,
+    /// Everything about a sandbox.
+    Inspect(Box<InspectState>),
+    /// What happened to all sandboxes.
+    Events {
         /// Lines scrolled down.
         scroll: usize,
     },
+    /// Which columns the list has.
+    Columns {
+        /// The one that is chosen.
+        at: usize,
+    },
+    /// What reaping would do.
+    Reap(Box<ReapPreview>),
     /// What was done.
     Log {
         /// Lines scrolled down.

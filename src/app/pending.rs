@@ -20,16 +20,29 @@ pub enum Purpose {
     Create,
     /// A folder for the files pane.
     Folder(SandboxRef, SandboxPath),
+    /// What has changed, for the files pane.
+    FileChanges(SandboxRef),
     /// Files were changed: the folder is listed again.
     FilesChanged,
-    /// Everything about a sandbox.
-    Details,
+    /// A tab of the view of a sandbox.
+    Look(SandboxRef, super::inspect::Tab),
+    /// What happened before.
+    History,
+    /// What reaping would do, or did.
+    Reap,
+    /// Images for the form.
+    Images,
     /// How a file stands before it is overwritten.
     BeforeSave(Box<super::transfers::Save>),
     /// How a file stands after it was written.
     AfterSave(SandboxRef, SandboxPath),
     /// How a file stands before it is loaded into the editor.
     BeforeLoad(SandboxRef, SandboxPath),
+    /// Code is ready to run, and called so.
+    Prepared {
+        /// Its name.
+        title: String,
+    },
     /// A stream was opened.
     Stream(StreamId),
     /// A piece of input was taken.
@@ -45,8 +58,19 @@ pub struct Pending {
     pub since: DateTime<Utc>,
     /// What its reply is for.
     pub purpose: Purpose,
-    /// What its progress says.
-    pub note: Option<String>,
+    /// How far it is.
+    pub progress: Option<Progress>,
+}
+
+/// How far a slow request is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    /// What is going on.
+    pub note: String,
+    /// Bytes done.
+    pub done: u64,
+    /// Bytes in all, if known.
+    pub total: Option<u64>,
 }
 
 /// All requests under way.
@@ -99,9 +123,9 @@ impl PendingSet {
     }
 
     /// Notes how far a request is.
-    pub fn progress(&mut self, id: RequestId, note: String) {
+    pub fn progress(&mut self, id: RequestId, progress: Progress) {
         if let Some(pending) = self.under_way.get_mut(&id) {
-            pending.note = Some(note);
+            pending.progress = Some(progress);
         }
     }
 

@@ -1,73 +1,28 @@
 //! The list of sandboxes: rows by id, order, filter, marks, and the last minutes of each one's figures.
 
+mod column;
 mod order;
+mod standings;
+#[cfg(test)]
+mod tests;
+mod usage;
 mod wishes;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::cursor::ListCursor;
 use super::wish::Wish;
-use crate::domain::{HostName, Phase, Sample, Sandbox, SandboxRef};
+use crate::domain::{Happening, HostName, Phase, Sample, Sandbox, SandboxRef, Standing};
 use crate::keymap::Action;
+pub use column::Column;
 use order::{compare, matches};
+use standings::{Standings, Use};
+use usage::Usage;
 
 /// Samples kept for each sandbox: five minutes at one a second.
 const HISTORY: usize = 300;
-
-/// What the list is sorted by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Column {
-    /// Name.
-    Name,
-    /// Phase.
-    Phase,
-    /// Processor use.
-    Cpu,
-    /// Memory use.
-    Memory,
-    /// Processes.
-    Pids,
-    /// Age.
-    Age,
-}
-
-impl Column {
-    /// All columns, in their order on screen.
-    pub const ALL: [Self; 6] = [
-        Self::Name,
-        Self::Phase,
-        Self::Cpu,
-        Self::Memory,
-        Self::Pids,
-        Self::Age,
-    ];
-
-    /// Returns its heading.
-    #[must_use]
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Name => "NAME",
-            Self::Phase => "PHASE",
-            Self::Cpu => "CPU",
-            Self::Memory => "MEMORY",
-            Self::Pids => "PIDS",
-            Self::Age => "AGE",
-        }
-    }
-
-    fn next(self) -> Self {
-        let at = Self::ALL
-            .iter()
-            .position(|column| *column == self)
-            .unwrap_or(0);
-        Self::ALL
-            .get((at + 1) % Self::ALL.len())
-            .copied()
-            .unwrap_or(Self::Name)
-    }
-}
 
 /// One sandbox with its recent figures.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,6 +48,9 @@ pub struct SandboxesState {
     order: Vec<SandboxRef>,
     cursor: ListCursor,
     marks: BTreeSet<SandboxRef>,
+    hidden: BTreeSet<Column>,
+    usage: Usage,
+    standings: Standings,
     /// What it is sorted by.
     pub column: Column,
     /// Largest or last first?
@@ -113,6 +71,9 @@ impl Default for SandboxesState {
             order: Vec::new(),
             cursor: ListCursor::default(),
             marks: BTreeSet::new(),
+            hidden: BTreeSet::new(),
+            usage: Usage::default(),
+            standings: Standings::default(),
             column: Column::Age,
             descending: false,
             show_all: true,
@@ -140,7 +101,60 @@ impl SandboxesState {
         self.rows = kept;
         self.marks
             .retain(|reference| self.rows.contains_key(reference));
+        self.usage
+            .retain(|reference| self.rows.contains_key(reference));
         self.arrange();
+    }
+
+    /// Takes something that happened to a sandbox.
+    pub fn happened(&mut self, happening: &Happening) {
+        self.usage.note(happening);
+    }
+
+    /// Takes the whole past, oldest first.
+    pub fn remembered<'a>(&mut self, past: impl Iterator<Item = &'a Happening>) {
+        self.usage.clear();
+        past.for_each(|happening| self.usage.note(happening));
+    }
+
+    /// Returns since when a sandbox is idle; `None` while a command runs in it.
+    #[must_use]
+    pub fn idle_since(&self, row: &Row) -> Option<DateTime<Utc>> {
+        match self.standings.told(&row.sandbox.reference) {
+            Some(Use::Busy) => None,
+            Some(Use::IdleSince(since)) => Some(since),
+            None => self.usage.idle_since(&row.sandbox),
+        }
+    }
+
+    /// Takes how the sandboxes of a host stand.
+    pub fn stand(&mut self, host: &HostName, standings: Vec<Standing>, now: DateTime<Utc>) {
+        self.standings.replace(host, standings, now);
+    }
+
+    /// Returns how a sandbox stands, if that was told.
+    #[must_use]
+    pub fn standing(&self, reference: &SandboxRef) -> Option<&Standing> {
+        self.standings.find(reference)
+    }
+
+    /// Returns the time until a sandbox goes, if it goes.
+    #[must_use]
+    pub fn reap_in(&self, reference: &SandboxRef, now: DateTime<Utc>) -> Option<TimeDelta> {
+        self.standings.reap_in(reference, now)
+    }
+
+    /// Returns the columns that are not wanted.
+    #[must_use]
+    pub fn hidden(&self) -> &BTreeSet<Column> {
+        &self.hidden
+    }
+
+    /// Shows or hides a column; the name always stays.
+    pub fn toggle_column(&mut self, column: Column) {
+        if column != Column::Name && !self.hidden.remove(&column) {
+            self.hidden.insert(column);
+        }
     }
 
     /// Takes figures of one sandbox.
@@ -165,8 +179,9 @@ impl SandboxesState {
             .filter(|row| self.is_shown(row))
             .collect();
         rows.sort_by(|a, b| {
-            let order =
-                compare(self.column, a, b).then_with(|| a.sandbox.name.cmp(&b.sandbox.name));
+            let order = self
+                .compare(a, b)
+                .then_with(|| a.sandbox.name.cmp(&b.sandbox.name));
             if self.descending {
                 order.reverse()
             } else {
@@ -184,6 +199,17 @@ impl SandboxesState {
             self.wanted = None;
         }
         self.cursor.clamp(self.order.len(), self.height);
+    }
+
+    fn compare(&self, a: &Row, b: &Row) -> std::cmp::Ordering {
+        match self.column {
+            // Idle for long means used long ago; what is busy is not idle at all.
+            Column::Idle => {
+                let since = |row: &Row| self.idle_since(row).unwrap_or(DateTime::<Utc>::MAX_UTC);
+                since(b).cmp(&since(a))
+            }
+            column => compare(column, a, b),
+        }
     }
 
     fn is_shown(&self, row: &Row) -> bool {
@@ -317,7 +343,7 @@ impl SandboxesState {
 
     fn sort_by(&mut self, column: Column) {
         self.column = column;
-        self.descending = matches!(column, Column::Cpu | Column::Memory | Column::Pids);
+        self.descending = column.is_load();
         self.arrange();
     }
 

@@ -4,11 +4,10 @@ use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
 use super::on_action::{focus, submit};
-use super::output::RunInfo;
 use super::pending::Purpose as For;
 use super::shell::ShellState;
 use super::transfers::{Collected, EDITABLE, PREVIEW, Save, Sent};
-use super::{AppState, Effect, Language, Mode, Pane, Tone};
+use super::{AppState, Effect, Mode, Pane, Tone};
 use crate::domain::{
     ExecSpec, Phase, Sandbox, SandboxPath, SandboxRef, StdinMode, StreamId, TtySize,
 };
@@ -19,7 +18,7 @@ use crate::protocol::{Command, FileOp};
 const LOGIN_SHELL: &str = "if command -v bash >/dev/null 2>&1; then exec bash; else exec sh; fi";
 
 /// Returns the selected sandbox if something can run in it, else says why not.
-fn selected_running(state: &mut AppState) -> Option<Sandbox> {
+pub(super) fn selected_running(state: &mut AppState) -> Option<Sandbox> {
     let selected = state.sandboxes.selected().map(|row| row.sandbox.clone());
     let problem = match &selected {
         None => "Create a sandbox first: press F2, then c.".to_owned(),
@@ -33,83 +32,6 @@ fn selected_running(state: &mut AppState) -> Option<Sandbox> {
     };
     state.say(Tone::Bad, problem);
     None
-}
-
-/// Runs code: it is written into the sandbox's `/tmp`, then run from the work directory.
-pub(super) fn run(state: &mut AppState, code: String, language: Language) -> Vec<Effect> {
-    let Some(sandbox) = selected_running(state) else {
-        return Vec::new();
-    };
-    let name = format!("sandtop-{}.{}", state.pending.token(), language.extension());
-    let Ok(path) = SandboxPath::root()
-        .join(b"tmp")
-        .and_then(|tmp| tmp.join(name.as_bytes()))
-    else {
-        return Vec::new();
-    };
-    let stream = state.pending.stream();
-    let then = Sent::Run {
-        sandbox: sandbox.reference.clone(),
-        path: path.clone(),
-        language,
-    };
-    state.transfers.send(stream, Bytes::from(code), then);
-    let command = Command::WriteFile {
-        sandbox: sandbox.reference,
-        stream,
-        path,
-        mode: Some(0o600),
-    };
-    vec![submit(
-        state,
-        command,
-        &format!("sending the code to {}", sandbox.name),
-        For::Stream(stream),
-    )]
-}
-
-/// Starts the program that was sent.
-pub(super) fn run_sent(
-    state: &mut AppState,
-    sandbox: &SandboxRef,
-    path: &SandboxPath,
-    language: Language,
-) -> Vec<Effect> {
-    let known = state.sandboxes.find(sandbox).map(|row| row.sandbox.clone());
-    let name = known
-        .as_ref()
-        .map_or_else(|| sandbox.id.to_string(), |sandbox| sandbox.name.clone());
-    let work_dir = state.settings.config.sandbox.work_dir.to_string();
-    let mut spec = ExecSpec::new(state.pending.exec_id(), language.command(&path.to_string()));
-    spec.timeout = known
-        .and_then(|sandbox| sandbox.limits.timeout_s)
-        .map(std::time::Duration::from_secs);
-    spec.stdin = StdinMode::Piped;
-    // Modules beside the code are those of the work directory, where the program runs.
-    spec.env = vec![
-        ("PYTHONPATH".to_owned(), work_dir.clone()),
-        ("NODE_PATH".to_owned(), work_dir),
-    ];
-    let stream = state.pending.stream();
-    let title = state.editor.current().name.clone();
-    state.output.open(RunInfo {
-        stream,
-        sandbox: sandbox.clone(),
-        sandbox_name: name,
-        title,
-        started: state.now,
-    });
-    state.shells.hide();
-    let command = Command::Exec {
-        sandbox: sandbox.clone(),
-        stream,
-        spec: Box::new(spec),
-    };
-    let mut effects = vec![submit(state, command, "", For::Stream(stream))];
-    if state.view.mode == Mode::Nav {
-        effects.extend(focus(state, Pane::Output));
-    }
-    effects
 }
 
 /// Opens a shell in the selected sandbox and gives it the keys.

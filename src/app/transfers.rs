@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
-use super::language::Language;
 use crate::domain::{SandboxPath, SandboxRef, StreamId};
 
 /// Bytes sent at a time.
@@ -33,15 +32,6 @@ pub struct Save {
 pub enum Sent {
     /// A buffer was saved.
     Saved(SandboxRef, SandboxPath),
-    /// Code is there and can be run.
-    Run {
-        /// Where.
-        sandbox: SandboxRef,
-        /// The file.
-        path: SandboxPath,
-        /// Its language.
-        language: Language,
-    },
 }
 
 /// What to do with what was collected.

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::language::Language;
+use crate::code::Language;
 use crate::domain::{SandboxPath, SandboxRef, StreamId};
 use crate::protocol::Command;
 
@@ -56,6 +56,11 @@ pub enum Wish {
         /// Which folder.
         path: SandboxPath,
     },
+    /// Tell what has changed; the answer comes to `FilesState::changes_listed`.
+    Changes {
+        /// Where.
+        sandbox: SandboxRef,
+    },
     /// Read the start of a file; the answer comes to `FilesState::previewed`.
     Preview {
         /// Where.
@@ -76,6 +81,13 @@ pub enum Wish {
     },
     /// Run code in the selected sandbox.
     Run {
+        /// The code.
+        code: String,
+        /// Its language.
+        language: Language,
+    },
+    /// Run code that a person has agreed to.
+    RunChecked {
         /// The code.
         code: String,
         /// Its language.

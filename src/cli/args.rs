@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
+use super::code_args::{CheckArgs, DepsArgs, RunArgs};
+
 /// Watch, use and reap code sandboxes.
 #[derive(Debug, Parser)]
 #[command(
@@ -57,7 +59,7 @@ pub struct Global {
 pub enum Verb {
     /// List sandboxes
     Ls {
-        /// Also stopped ones
+        /// Also stopped ones, and those of other tools
         #[arg(short, long)]
         all: bool,
     },
@@ -86,6 +88,8 @@ pub enum Verb {
     },
     /// Run a command in a sandbox
     Exec(Box<ExecArgs>),
+    /// Run code: checked, written into a sandbox, executed; a fresh sandbox is removed afterwards
+    Run(Box<RunArgs>),
     /// List named sessions of a sandbox
     Sessions {
         /// The sandbox
@@ -94,6 +98,47 @@ pub enum Verb {
         #[arg(long, value_name = "SESSION")]
         drop: Option<String>,
     },
+    /// List runs, the newest first
+    Runs {
+        /// Only of this sandbox
+        name: Option<String>,
+        /// Only those under way
+        #[arg(short, long)]
+        running: bool,
+        /// At most so many
+        #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 100)]
+        limit: u32,
+    },
+    /// Print what a run printed
+    Output {
+        /// The run, or a unique start of its id
+        run: String,
+        /// Keep going until it ends
+        #[arg(short, long)]
+        follow: bool,
+    },
+    /// Send standard input to a run started with `exec --detach -i`
+    Input {
+        /// The run, or a unique start of its id
+        run: String,
+        /// This is all; the run's input ends
+        #[arg(short, long)]
+        end: bool,
+    },
+    /// End a run with all its processes, whatever process started it
+    Cancel {
+        /// The run, or a unique start of its id
+        run: String,
+    },
+    /// Remove sandboxes that nobody uses or whose maker was killed, each with its reason
+    Reap(ReapArgs),
+    /// Exempt sandboxes from reaping
+    Pin(Names),
+    /// Let sandboxes be reaped again
+    Unpin(Names),
+    /// Hold a detached run
+    #[command(hide = true)]
+    Keep,
     /// Open an interactive shell in a sandbox
     Shell {
         /// The sandbox
@@ -128,6 +173,18 @@ pub enum Verb {
         /// The sandbox
         name: String,
     },
+    /// List the processes of a sandbox
+    Top {
+        /// The sandbox
+        name: String,
+    },
+    /// List files of a sandbox that were added, changed or deleted since it was made
+    Changes {
+        /// The sandbox
+        name: String,
+    },
+    /// List the images that need no pull
+    Images,
     /// Tell what happened to sandboxes
     Events {
         /// Keep going
@@ -137,6 +194,10 @@ pub enum Verb {
         #[arg(long, value_name = "SECONDS", default_value_t = 86400)]
         since: u64,
     },
+    /// Check code for risky things before it runs: a seat-belt, the boundary is the sandbox
+    Check(CheckArgs),
+    /// List the packages that code needs
+    Deps(DepsArgs),
     /// Check this machine, the configuration and the engine
     Doctor,
     /// Show the configuration
@@ -202,6 +263,20 @@ pub struct CreateArgs {
     pub labels: Vec<String>,
 }
 
+/// What `reap` takes.
+#[derive(Debug, Args)]
+pub struct ReapArgs {
+    /// Only tell what would be done
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// Unused for so long (default: the `idle_timeout` of the configuration)
+    #[arg(long, value_name = "SECONDS")]
+    pub idle: Option<u64>,
+    /// Keep going, with a look every `cleanup_interval`
+    #[arg(short, long)]
+    pub watch: bool,
+}
+
 /// What `exec` takes.
 #[derive(Debug, Args)]
 pub struct ExecArgs {
@@ -228,6 +303,9 @@ pub struct ExecArgs {
     /// Give it a terminal
     #[arg(short, long)]
     pub tty: bool,
+    /// Do not wait: print the run's id; `output`, `input` and `cancel` work on it from anywhere
+    #[arg(short, long, conflicts_with = "tty")]
+    pub detach: bool,
     /// Program and arguments
     #[arg(
         required = true,

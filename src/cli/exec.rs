@@ -35,10 +35,36 @@ async fn try_exec(front: &mut Front, args: &ExecArgs) -> Outcome<u8> {
     front.refuse_if_read_only("running a command")?;
     let sandbox = front.session.find(&args.name).await?;
     let spec = spec(args, &sandbox)?;
+    if args.detach {
+        return detached(front, &sandbox, spec).await;
+    }
     if spec.tty.is_some() {
         return terminal(front, &sandbox, spec).await;
     }
-    piped(front, &sandbox, spec).await
+    let input = if spec.stdin == StdinMode::Piped {
+        InputFrom::Stdin
+    } else {
+        InputFrom::Nothing
+    };
+    let piped_run = Piped {
+        sandbox: &sandbox,
+        spec,
+        input,
+        fields: Map::new(),
+    };
+    piped(front, piped_run).await
+}
+
+async fn detached(front: &mut Front, sandbox: &Sandbox, spec: ExecSpec) -> Outcome<u8> {
+    super::detach::start(front, sandbox, &spec).await?;
+    match front.format {
+        Format::Text => print::line(spec.id.as_str())?,
+        Format::Json => {
+            let run = super::runs::find(front, spec.id.as_str()).await?;
+            print::json(&super::runs::view(&run))?;
+        }
+    }
+    Ok(exit::OK)
 }
 
 fn spec(args: &ExecArgs, sandbox: &Sandbox) -> Result<ExecSpec, Failure> {
@@ -75,23 +101,40 @@ fn spec(args: &ExecArgs, sandbox: &Sandbox) -> Result<ExecSpec, Failure> {
 fn timeout(given: Option<f64>, sandbox: &Sandbox) -> Result<Option<Duration>, Failure> {
     match given {
         None => Ok(sandbox.limits.timeout_s.map(Duration::from_secs)),
-        Some(0.0) => Ok(None),
-        Some(seconds) => Duration::try_from_secs_f64(seconds).map(Some).map_err(|_| {
-            Failure::new(
-                FailureKind::Invalid,
-                format!("--timeout: {seconds} is not a number of seconds"),
-            )
-        }),
+        Some(given) => seconds(given),
     }
 }
 
-async fn piped(front: &mut Front, sandbox: &Sandbox, spec: ExecSpec) -> Outcome<u8> {
+/// Reads a limit of time; zero lifts it.
+pub(super) fn seconds(given: f64) -> Result<Option<Duration>, Failure> {
+    if given == 0.0 {
+        return Ok(None);
+    }
+    Duration::try_from_secs_f64(given).map(Some).map_err(|_| {
+        Failure::new(
+            FailureKind::Invalid,
+            format!("--timeout: {given} is not a number of seconds"),
+        )
+    })
+}
+
+/// A command without a terminal, and what JSON says of it besides.
+pub(super) struct Piped<'a> {
+    pub(super) sandbox: &'a Sandbox,
+    pub(super) spec: ExecSpec,
+    pub(super) input: InputFrom,
+    pub(super) fields: Map<String, Value>,
+}
+
+/// Runs a command with its streams joined to ours, or gathered for JSON.
+pub(super) async fn piped(front: &mut Front, piped: Piped<'_>) -> Outcome<u8> {
+    let Piped {
+        sandbox,
+        spec,
+        input,
+        fields: more,
+    } = piped;
     let (started, id) = (Utc::now(), spec.id.clone());
-    let input = if spec.stdin == StdinMode::Piped {
-        InputFrom::Stdin
-    } else {
-        InputFrom::Nothing
-    };
     let output = match front.format {
         Format::Json => Output::Kept(Kept::new(front.config.json_limit)),
         Format::Text => Output::Through(Writer::start(false)),
@@ -112,6 +155,7 @@ async fn piped(front: &mut Front, sandbox: &Sandbox, spec: ExecSpec) -> Outcome<
         fields.insert("sandbox".into(), json!(sandbox.name));
         fields.insert("started_at".into(), json!(views::time(started)));
         kept.put(&mut fields);
+        fields.extend(more);
         print::json(&Value::Object(fields))?;
         return Ok(exit::of_end(followed.end.ended));
     }

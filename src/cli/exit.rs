@@ -5,8 +5,12 @@ use crate::protocol::FailureKind;
 
 /// All went well.
 pub(super) const OK: u8 = 0;
+/// The operation failed.
+pub(super) const FAILED: u8 = 1;
 /// Wrong usage or configuration.
 pub(super) const USAGE: u8 = 2;
+/// sandtop itself said no.
+pub(super) const REFUSED: u8 = 5;
 /// The process that ran was ended by Ctrl-C.
 pub(super) const INTERRUPTED: u8 = 130;
 
@@ -16,7 +20,7 @@ pub(super) fn of_failure(kind: FailureKind) -> u8 {
         FailureKind::Invalid => USAGE,
         FailureKind::Unreachable => 3,
         FailureKind::NotFound => 4,
-        FailureKind::Refused | FailureKind::Denied => 5,
+        FailureKind::Refused | FailureKind::Denied => REFUSED,
         FailureKind::Interrupted => INTERRUPTED,
         FailureKind::Conflict
         | FailureKind::ImageMissing

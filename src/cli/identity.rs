@@ -2,10 +2,10 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use crate::domain::{ExecId, Owner};
+use crate::domain::{ExecId, Owner, OwnerKind};
 
 /// Describes this process as the owner of what it creates.
-pub(super) fn owner() -> Owner {
+pub(super) fn owner(kind: OwnerKind) -> Owner {
     Owner {
         host: rustix::system::uname()
             .nodename()
@@ -17,6 +17,7 @@ pub(super) fn owner() -> Owner {
             .iter()
             .find_map(|name| std::env::var(name).ok())
             .filter(|user| !user.is_empty()),
+        kind,
     }
 }
 

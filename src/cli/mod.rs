@@ -1,13 +1,22 @@
 //! The headless front end: verbs in, text or JSON out, exit codes that mean something.
 
 mod args;
+mod code;
+mod code_args;
 mod cp;
+mod detach;
 mod exec;
 mod exit;
 mod files;
 mod identity;
+mod inspect;
+mod keep;
+mod looking;
 mod output;
 mod print;
+mod reap;
+mod run;
+mod runs;
 mod sandboxes;
 mod session;
 mod settings;
@@ -17,6 +26,7 @@ mod views;
 mod watching;
 
 use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -24,9 +34,10 @@ use clap::error::ErrorKind;
 pub use args::{Cli, Global, Verb};
 
 use crate::config::{Config, LoadOptions};
-use crate::domain::HostName;
+use crate::domain::{HostName, Owner, OwnerKind};
 use crate::manager::ManagerHandle;
 use crate::protocol::{Action, Event, Failure, FailureKind};
+use crate::store::Store;
 use print::{Format, Outcome, Stop};
 use session::Session;
 
@@ -40,6 +51,10 @@ pub struct Front {
     format: Format,
     host: Option<HostName>,
     read_only: bool,
+    /// Where runs keep their output.
+    spools: Option<PathBuf>,
+    /// The global flags, as a keeper must be given them.
+    flags: Vec<String>,
 }
 
 impl Front {
@@ -50,6 +65,7 @@ impl Front {
         events: tokio::sync::mpsc::Receiver<Event>,
         config: Config,
         global: &Global,
+        store: &Store,
     ) -> Self {
         let format = format_of(global);
         let host = global.host.clone().map(HostName::new);
@@ -60,7 +76,18 @@ impl Front {
             format,
             host,
             read_only: global.read_only,
+            spools: store.spools().map(Path::to_path_buf),
+            flags: flags(global),
         }
+    }
+
+    /// Returns the host that is meant if no sandbox says which.
+    fn host(&self) -> HostName {
+        self.host.clone().unwrap_or_else(|| HostName::new(HOST))
+    }
+
+    fn keeper_arguments(&self) -> Vec<String> {
+        self.flags.clone()
     }
 
     fn refuse_if_read_only(&self, what: &str) -> Result<(), Failure> {
@@ -73,6 +100,23 @@ impl Front {
         )
         .with_hint("leave out --read-only"))
     }
+}
+
+/// Writes the flags that choose settings and engine again.
+fn flags(global: &Global) -> Vec<String> {
+    let config = global
+        .config
+        .as_ref()
+        .map(|path| path.display().to_string());
+    let pairs = [
+        ("--engine", &global.engine),
+        ("--host", &global.host),
+        ("--config", &config),
+    ];
+    let given = pairs
+        .into_iter()
+        .filter_map(|(flag, value)| Some([flag.to_owned(), value.clone()?]));
+    given.flatten().collect()
 }
 
 fn format_of(global: &Global) -> Format {
@@ -128,6 +172,8 @@ pub fn run_offline(cli: &Cli, options: &LoadOptions) -> Option<u8> {
         Some(Verb::Config(verb)) => settings::config(*verb, options, format),
         Some(Verb::Completions { shell }) => settings::completions(*shell, format),
         Some(Verb::Man) => settings::manual(format),
+        Some(Verb::Check(args)) => code::check(args, options, format),
+        Some(Verb::Deps(args)) => code::deps(args, options, format),
         None if !has_terminal() => no_verb(),
         Some(_) | None => return None,
     };
@@ -149,8 +195,8 @@ fn no_verb() -> Outcome<u8> {
 
 /// Describes this process as the owner of what it creates.
 #[must_use]
-pub fn owner() -> crate::domain::Owner {
-    identity::owner()
+pub fn owner(kind: OwnerKind) -> Owner {
+    identity::owner(kind)
 }
 
 /// Tells a failure that came before any verb could run.
@@ -199,7 +245,20 @@ async fn dispatch(front: &mut Front, verb: &Verb, options: &LoadOptions) -> Outc
             act(front, &names.names, Action::Remove { force: *force }).await
         }
         Verb::Exec(args) => exec::exec(front, args).await,
+        Verb::Run(args) => run::run(front, args).await,
         Verb::Sessions { name, drop } => sandboxes::sessions(front, name, drop.as_deref()).await,
+        Verb::Runs {
+            name,
+            running,
+            limit,
+        } => runs::list(front, name.as_deref(), *running, *limit).await,
+        Verb::Output { run, follow } => runs::output(front, run, *follow).await,
+        Verb::Input { run, end } => keep::input(front, run, *end).await,
+        Verb::Cancel { run } => runs::cancel(front, run).await,
+        Verb::Keep => keep::keep(front).await,
+        Verb::Reap(args) => reap::reap(front, args).await,
+        Verb::Pin(names) => reap::pin(front, &names.names, true).await,
+        Verb::Unpin(names) => reap::pin(front, &names.names, false).await,
         Verb::Shell {
             name,
             user,
@@ -208,10 +267,15 @@ async fn dispatch(front: &mut Front, verb: &Verb, options: &LoadOptions) -> Outc
         Verb::Files(verb) => files::run(front, verb).await,
         Verb::Cp { from, to } => cp::copy(front, from, to).await,
         Verb::Stats { names, watch } => watching::stats(front, names, *watch).await,
-        Verb::Inspect { name } => sandboxes::inspect(front, name).await,
+        Verb::Inspect { name } => inspect::inspect(front, name).await,
+        Verb::Top { name } => looking::top(front, name).await,
+        Verb::Changes { name } => looking::changes(front, name).await,
+        Verb::Images => looking::images(front).await,
         Verb::Events { follow, since } => watching::events(front, *follow, *since).await,
         Verb::Doctor => settings::doctor(front, options).await,
-        Verb::Config(_) | Verb::Completions { .. } | Verb::Man => Ok(exit::OK),
+        Verb::Config(_) | Verb::Completions { .. } | Verb::Man | Verb::Check(_) | Verb::Deps(_) => {
+            Ok(exit::OK)
+        }
     }
 }
 

@@ -31,9 +31,14 @@ impl Writer {
         }
     }
 
-    /// Hands a piece over; false when nobody reads any more.
-    pub(super) async fn write(&self, chunk: OutputChunk) -> bool {
-        self.pieces.send(chunk).await.is_ok()
+    /// Waits until a piece can be handed over, or never again.
+    pub(super) async fn room(&self) {
+        let _ = self.pieces.reserve().await;
+    }
+
+    /// Hands a piece over after there was [`Self::room`]; false when nobody reads any more.
+    pub(super) fn write(&self, chunk: OutputChunk) -> bool {
+        self.pieces.try_send(chunk).is_ok()
     }
 
     /// Waits until everything is written.

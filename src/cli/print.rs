@@ -101,6 +101,14 @@ pub(super) fn note(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", safe_line(text));
 }
 
+/// Tells of trouble that stops nothing.
+pub(super) fn notice(failure: &Failure) {
+    note(&format!("note: {}", failure.message));
+    if let Some(hint) = &failure.hint {
+        note(&format!("hint: {hint}"));
+    }
+}
+
 /// Tells a failure: as text on standard error or, for programs, as JSON on standard output.
 pub(super) fn failure(failure: &Failure, format: Format) {
     if format == Format::Json {

@@ -1,5 +1,7 @@
 //! Verbs on whole sandboxes: list, create, change, inspect, sessions.
 
+use std::collections::HashMap;
+
 use chrono::Utc;
 use serde_json::json;
 
@@ -7,33 +9,46 @@ use super::args::CreateArgs;
 use super::print::{self, Format, Outcome};
 use super::session::{pick, unexpected};
 use super::{Front, exit, identity, spec, views};
-use crate::domain::{Access, Death, Details, HostName, Phase, Posture, Sandbox};
+use crate::describe::standing_word;
+use crate::domain::{OwnerKind, Phase, Sandbox, SandboxRef, Standing, Usage};
 use crate::protocol::{Action, Command, Failure, FailureKind, Reply};
 use crate::text::{Table, human, safe_line};
 
 /// `ls`.
 pub(super) async fn list(front: &mut Front, all: bool) -> Outcome<u8> {
     let mut sandboxes = front.session.list().await?;
-    sandboxes.retain(|sandbox| all || sandbox.phase.is_live() || sandbox.phase == Phase::Creating);
-    let now = Utc::now();
+    let standings = standings(front).await;
+    let is_shown = |sandbox: &Sandbox| {
+        let is_here = sandbox.phase.is_live() || sandbox.phase == Phase::Creating;
+        all || (is_here && sandbox.owner.is_some())
+    };
+    sandboxes.retain(is_shown);
     match front.format {
         Format::Json => print::json(
             &sandboxes
                 .iter()
-                .map(|s| views::sandbox(s, now))
+                .map(|s| views::sandbox(s, standings.get(&s.reference)))
                 .collect::<Vec<_>>(),
         )?,
         Format::Text if sandboxes.is_empty() => {
             print::note("No sandboxes. `sandtop create` makes one.");
         }
-        Format::Text => print::line(&table(&sandboxes).to_string())?,
+        Format::Text => print::line(&table(&sandboxes, &standings).to_string())?,
     }
     Ok(exit::OK)
 }
 
-fn table(sandboxes: &[Sandbox]) -> Table {
+/// Asks how all sandboxes stand; without the record, each shows what the engine knows.
+async fn standings(front: &mut Front) -> HashMap<SandboxRef, Standing> {
+    let standings = super::reap::standings(front).await.unwrap_or_default();
+    let pairs = standings.into_iter().map(|s| (s.sandbox.clone(), s));
+    pairs.collect()
+}
+
+fn table(sandboxes: &[Sandbox], standings: &HashMap<SandboxRef, Standing>) -> Table {
     let mut table = Table::new(&[
-        "NAME", "PHASE", "IMAGE", "MEMORY", "CPUS", "NETWORK", "AGE", "ID",
+        "NAME", "PHASE", "WHY", "IMAGE", "MEMORY", "CPUS", "NETWORK", "AGE", "IDLE", "REAP IN",
+        "ID",
     ]);
     let now = Utc::now();
     for sandbox in sandboxes {
@@ -41,6 +56,7 @@ fn table(sandboxes: &[Sandbox]) -> Table {
         table.row(vec![
             safe_line(&sandbox.name),
             sandbox.phase.to_string(),
+            why(standings.get(&sandbox.reference)),
             safe_line(&sandbox.image),
             sandbox
                 .limits
@@ -52,22 +68,45 @@ fn table(sandboxes: &[Sandbox]) -> Table {
                 .map_or_else(|| "-".to_owned(), |cpus| cpus.to_string()),
             safe_line(&sandbox.network),
             human::age(age),
+            idle(standings.get(&sandbox.reference)),
+            reap_in(standings.get(&sandbox.reference)),
             sandbox.reference.id.to_string(),
         ]);
     }
     table
 }
 
+/// Says why a sandbox ended or what else is special with it.
+fn why(standing: Option<&Standing>) -> String {
+    standing.and_then(standing_word).unwrap_or("-").to_owned()
+}
+
+fn idle(standing: Option<&Standing>) -> String {
+    match standing.map(|standing| standing.facts.usage) {
+        Some(Usage::Busy) => "busy".to_owned(),
+        Some(Usage::Idle(idle)) => human::age(idle.as_secs()),
+        Some(Usage::Unknown) | None => "-".to_owned(),
+    }
+}
+
+fn reap_in(standing: Option<&Standing>) -> String {
+    match standing {
+        Some(standing) if standing.facts.pinned => "pinned".to_owned(),
+        Some(standing) => {
+            let left = standing.reap_in().map(|left| human::age(left.as_secs()));
+            left.unwrap_or_else(|| "-".to_owned())
+        }
+        None => "-".to_owned(),
+    }
+}
+
 /// `create`.
 pub(super) async fn create(front: &mut Front, args: &CreateArgs) -> Outcome<u8> {
-    let (owner, token) = (identity::owner(), identity::random_word());
+    let (owner, token) = (identity::owner(OwnerKind::Cli), identity::random_word());
     let spec = spec::asked(args)
         .build(&front.config, owner, token)
         .map_err(spec::in_flags)?;
-    let host = front
-        .host
-        .clone()
-        .unwrap_or_else(|| HostName::new(super::HOST));
+    let host = front.host();
     let made = match front
         .session
         .ask(Command::Create {
@@ -80,7 +119,7 @@ pub(super) async fn create(front: &mut Front, args: &CreateArgs) -> Outcome<u8> 
         other => return Err(unexpected(&other).into()),
     };
     match front.format {
-        Format::Json => print::json(&views::sandbox(&made, Utc::now()))?,
+        Format::Json => print::json(&views::sandbox(&made, None))?,
         Format::Text => print::line(&made.name)?,
     }
     Ok(exit::OK)
@@ -128,7 +167,7 @@ fn named(name: &str, action: Action, failure: Failure) -> Failure {
     }
 }
 
-fn report(format: Format, results: &[(String, Result<String, Failure>)]) -> Outcome<u8> {
+pub(super) fn report(format: Format, results: &[(String, Result<String, Failure>)]) -> Outcome<u8> {
     let first_failure = results
         .iter()
         .find_map(|(_, outcome)| outcome.as_ref().err());
@@ -154,123 +193,6 @@ fn result_value((name, outcome): &(String, Result<String, Failure>)) -> serde_js
         Ok(name) => json!({"name": name, "ok": true}),
         Err(failure) => json!({"name": name, "ok": false, "error": failure}),
     }
-}
-
-/// `inspect`.
-pub(super) async fn inspect(front: &mut Front, name: &str) -> Outcome<u8> {
-    let sandbox = front.session.find(name).await?;
-    let details = match front
-        .session
-        .ask(Command::Inspect(sandbox.reference))
-        .await?
-    {
-        Reply::Details(details) => details,
-        other => return Err(unexpected(&other).into()),
-    };
-    match front.format {
-        Format::Json => print::json(&views::details(&details, Utc::now()))?,
-        Format::Text => print::line(&describe(&details))?,
-    }
-    Ok(exit::OK)
-}
-
-type Row = (&'static str, String);
-
-fn describe(details: &Details) -> String {
-    let mut rows = facts(details);
-    rows.extend(isolation(&details.posture));
-    rows.extend(details.death.as_ref().map(ending).unwrap_or_default());
-    let lines = rows
-        .iter()
-        .map(|(key, value)| format!("{key:<18} {value}").trim_end().to_owned());
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-fn facts(details: &Details) -> Vec<Row> {
-    let (sandbox, limits) = (&details.sandbox, &details.sandbox.limits);
-    let limit = |value: Option<String>| value.unwrap_or_else(|| "none".to_owned());
-    let owner = sandbox
-        .owner
-        .as_ref()
-        .map(|owner| safe_line(owner.to_string()));
-    vec![
-        ("name", safe_line(&sandbox.name)),
-        ("id", sandbox.reference.id.as_str().to_owned()),
-        (
-            "host",
-            format!("{} ({})", sandbox.reference.host, sandbox.engine),
-        ),
-        ("image", safe_line(&sandbox.image)),
-        ("phase", sandbox.phase.to_string()),
-        ("created", views::time(sandbox.created_at)),
-        ("owner", owner.unwrap_or_else(|| "unknown".to_owned())),
-        ("memory limit", limit(limits.memory_bytes.map(human::bytes))),
-        ("cpu limit", limit(limits.cpus.map(|cpus| cpus.to_string()))),
-        (
-            "process limit",
-            limit(limits.pids.map(|pids| pids.to_string())),
-        ),
-        (
-            "exec timeout",
-            limit(limits.timeout_s.map(|seconds| format!("{seconds} s"))),
-        ),
-        ("work directory", safe_line(&details.work_dir)),
-        ("variables", safe_line(details.env_names.join(", "))),
-        ("network", safe_line(&sandbox.network)),
-    ]
-}
-
-fn isolation(posture: &Posture) -> Vec<Row> {
-    let yes_no = |flag: bool| if flag { "yes" } else { "NO" }.to_owned();
-    let listed = |names: &[String]| {
-        if names.is_empty() {
-            "none".to_owned()
-        } else {
-            safe_line(names.join(", "))
-        }
-    };
-    let interfaces = posture.interfaces.as_deref().map(listed);
-    let mut rows = vec![
-        (
-            "interfaces",
-            interfaces.unwrap_or_else(|| "unknown while it does not run".to_owned()),
-        ),
-        ("user", safe_line(&posture.user)),
-        ("capabilities", listed(&posture.caps)),
-        ("no new privileges", yes_no(posture.no_new_privileges)),
-        ("read-only root", yes_no(posture.read_only_root)),
-        ("seccomp", posture.seccomp.clone()),
-        ("init process", yes_no(posture.init)),
-        ("checked inside", yes_no(posture.verified)),
-    ];
-    for mount in &posture.mounts {
-        let access = if mount.access == Access::ReadOnly {
-            "read-only"
-        } else {
-            "writable"
-        };
-        rows.push((
-            "mount",
-            format!("{} ({}, {access})", safe_line(&mount.target), mount.kind),
-        ));
-    }
-    rows.extend(posture.gaps.iter().map(|gap| ("gap", safe_line(gap))));
-    rows
-}
-
-fn ending(death: &Death) -> Vec<Row> {
-    let code = death
-        .exit_code
-        .map_or_else(String::new, |code| format!(", code {code}"));
-    let at = death.at.map(views::time).unwrap_or_default();
-    let mut rows = vec![("ended", format!("{}{code}, {at}", death.cause))];
-    rows.extend(
-        death
-            .last_lines
-            .iter()
-            .map(|line| ("last words", safe_line(line))),
-    );
-    rows
 }
 
 /// `sessions`.

@@ -1,6 +1,7 @@
 //! A conversation with the manager: requests out, replies and events in.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 
@@ -56,7 +57,12 @@ impl Session {
 
     /// Waits for the next event; fails when the manager has ended.
     pub(super) async fn event(&mut self) -> Result<Event, Failure> {
-        self.events.recv().await.ok_or_else(gone)
+        loop {
+            match self.events.recv().await.ok_or_else(gone)? {
+                Event::Notice(failure) => super::print::notice(&failure),
+                event => return Ok(event),
+            }
+        }
     }
 
     /// Sends a request and waits for its reply; other events are passed over.
@@ -72,6 +78,17 @@ impl Session {
                     note, done, total, ..
                 } => self.show_progress(&note, done, total),
                 _ => {}
+            }
+        }
+    }
+
+    /// Waits, and passes over what is told meanwhile.
+    pub(super) async fn pause(&mut self, time: Duration) -> Result<(), Failure> {
+        let end = tokio::time::Instant::now() + time;
+        loop {
+            match tokio::time::timeout_at(end, self.event()).await {
+                Err(_) => return Ok(()),
+                Ok(event) => drop(event?),
             }
         }
     }

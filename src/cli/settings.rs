@@ -8,7 +8,7 @@ use super::print::{self, Format, Outcome};
 use super::session::unexpected;
 use super::{Front, exit};
 use crate::config::{Config, DEFAULT_TOML, LoadOptions, Paths, create_private};
-use crate::domain::{Check, CheckLevel, HostName};
+use crate::domain::{Check, CheckLevel, HOST_IMAGE, HostName};
 use crate::protocol::{Command, Failure, FailureKind, Reply};
 
 /// `config`; works also when the file is broken, except where it is what was asked for.
@@ -153,6 +153,9 @@ fn image_check(front: &Front, found: &[Check]) -> Check {
             format!("{image}: not looked up"),
             "reach the engine first",
         );
+    }
+    if image == HOST_IMAGE {
+        return Check::ok("default image", "host: the programs of this machine");
     }
     Check::ok(
         "default image",

@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::io::AsyncReadExt;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::Instant;
 
 use super::output::{Kept, Writer};
 use super::print::{Outcome, Stop};
@@ -14,6 +15,8 @@ use crate::protocol::{Command, Event, Failure, FailureKind};
 
 /// Bytes of our standard input sent at a time.
 const INPUT_PIECE: usize = 64 * 1024;
+/// How long the output of a cancelled command may wait for a reader that does not read.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Where output goes.
 pub(super) enum Output {
@@ -32,6 +35,17 @@ pub(super) enum InputFrom {
     Stdin,
 }
 
+/// Whoever reads our output, as far as we know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    /// Output waits for it as long as it takes.
+    Reads,
+    /// We were interrupted: output waits for it until then, and is dropped afterwards.
+    Until(Instant),
+    /// It hung up.
+    Gone,
+}
+
 /// How a stream went.
 pub(super) struct Followed {
     pub(super) end: ExecEnd,
@@ -48,8 +62,7 @@ pub(super) struct Follower<'a> {
     output: Output,
     waiting_for: Option<RequestId>,
     input: InputFrom,
-    interrupts: u8,
-    closed: bool,
+    reader: Reader,
 }
 
 impl<'a> Follower<'a> {
@@ -65,8 +78,7 @@ impl<'a> Follower<'a> {
             output,
             waiting_for: None,
             input,
-            interrupts: 0,
-            closed: false,
+            reader: Reader::Reads,
         }
     }
 
@@ -81,9 +93,10 @@ impl<'a> Follower<'a> {
         loop {
             let reading = self.input == InputFrom::Stdin && self.waiting_for.is_none();
             tokio::select! {
-                event = self.session.event() => if let Some((outcome, took)) = self.take(event?).await? {
+                event = self.event() => if let Some((outcome, took)) = self.take(event?)? {
                     let end = outcome?;
-                    return Ok(Followed { end, took, output: self.output, closed: self.closed });
+                    let closed = self.reader == Reader::Gone;
+                    return Ok(Followed { end, took, output: self.output, closed });
                 },
                 read = stdin.read(&mut buffer), if reading => self.send(read.unwrap_or(0), &buffer)?,
                 _ = interrupt.recv() => self.interrupted()?,
@@ -92,17 +105,30 @@ impl<'a> Follower<'a> {
         }
     }
 
-    async fn take(
-        &mut self,
-        event: Event,
-    ) -> Outcome<Option<(Result<ExecEnd, Failure>, Duration)>> {
+    /// Waits for the next event, but only when there is room for the output it may bring: a blocked reader of ours must
+    /// not keep us from hearing signals.
+    async fn event(&mut self) -> Result<Event, Failure> {
+        if let Output::Through(writer) = &self.output {
+            match self.reader {
+                Reader::Reads => writer.room().await,
+                Reader::Until(then) => {
+                    let _ = tokio::time::timeout_at(then, writer.room()).await;
+                }
+                Reader::Gone => {}
+            }
+        }
+        self.session.event().await
+    }
+
+    fn take(&mut self, event: Event) -> Outcome<Option<(Result<ExecEnd, Failure>, Duration)>> {
         match event {
-            Event::Output { stream, chunk } if stream == self.stream => self.put(chunk).await?,
+            Event::Output { stream, chunk } if stream == self.stream => self.put(chunk)?,
             Event::Ended {
                 stream,
                 outcome,
                 took,
             } if stream == self.stream => return Ok(Some((outcome, took))),
+            Event::Missing { stream, bytes } if stream == self.stream => self.missing(bytes),
             Event::Replied { request, outcome } if self.waiting_for == Some(request) => {
                 self.waiting_for = None;
                 if outcome.is_err() {
@@ -115,12 +141,22 @@ impl<'a> Follower<'a> {
         Ok(None)
     }
 
-    async fn put(&mut self, chunk: OutputChunk) -> Outcome {
+    /// Says that some output is missing here; JSON has the count of all that is.
+    fn missing(&self, bytes: u64) {
+        if matches!(self.output, Output::Through(_)) {
+            let bytes = crate::text::human::bytes(bytes);
+            super::print::note(&format!(
+                "sandtop: {bytes} of the output were not kept here"
+            ));
+        }
+    }
+
+    fn put(&mut self, chunk: OutputChunk) -> Outcome {
         match &mut self.output {
             Output::Kept(kept) => kept.keep(&chunk),
             Output::Through(writer) => {
-                if !self.closed && !writer.write(chunk).await {
-                    self.closed = true;
+                if !writer.write(chunk) && self.reader == Reader::Reads {
+                    self.reader = Reader::Gone;
                     self.session.submit(Command::Cancel(self.stream))?;
                 }
             }
@@ -144,13 +180,13 @@ impl<'a> Follower<'a> {
     }
 
     fn interrupted(&mut self) -> Outcome {
-        self.interrupts += 1;
-        if self.interrupts > 1 {
+        if self.reader != Reader::Reads {
             return Err(Stop::Failed(Failure::new(
                 FailureKind::Interrupted,
                 "interrupted",
             )));
         }
+        self.reader = Reader::Until(Instant::now() + PATIENCE);
         self.session.submit(Command::Cancel(self.stream))?;
         Ok(())
     }
@@ -176,6 +212,15 @@ fn listen(kind: SignalKind) -> Outcome<Signal> {
     })
 }
 
+/// Waits until everything is written; whoever interrupted does not wait for a blocked reader.
+async fn written(writer: Writer, ended: Ended) -> std::io::Result<()> {
+    if ended != Ended::Cancelled {
+        return writer.finish().await;
+    }
+    let finished = tokio::time::timeout(PATIENCE, writer.finish()).await;
+    finished.unwrap_or(Ok(()))
+}
+
 /// Asks our terminal for its size.
 pub(super) fn terminal_size() -> Option<TtySize> {
     let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
@@ -189,7 +234,7 @@ pub(super) fn terminal_size() -> Option<TtySize> {
 pub(super) async fn finish(followed: Followed) -> Outcome<(ExecEnd, Duration)> {
     let closed = followed.closed && followed.end.ended == Ended::Cancelled;
     if let Output::Through(writer) = followed.output {
-        match writer.finish().await {
+        match written(writer, followed.end.ended).await {
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
                 return Err(Stop::ClosedPipe);
             }

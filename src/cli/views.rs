@@ -5,17 +5,19 @@ use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
 
-use crate::domain::{Details, FileEntry, FileKind, Happening, Sample, Sandbox, SandboxPath};
+use crate::domain::{
+    Details, FileEntry, FileKind, Happening, Sample, Sandbox, SandboxPath, Standing, Usage,
+};
 
 /// Writes a time.
 pub(super) fn time(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// Shapes a sandbox.
-pub(super) fn sandbox(sandbox: &Sandbox, now: DateTime<Utc>) -> Value {
-    let since = sandbox.started_at.unwrap_or(sandbox.created_at);
-    let idle = (now - since).num_seconds().max(0);
+/// Shapes a sandbox; how it stands is left open while that is not known.
+pub(super) fn sandbox(sandbox: &Sandbox, standing: Option<&Standing>) -> Value {
+    let idle = standing.and_then(Standing::idle);
+    let facts = standing.map(|standing| standing.facts);
     json!({
         "name": sandbox.name,
         "id": sandbox.reference.id.as_str(),
@@ -25,10 +27,14 @@ pub(super) fn sandbox(sandbox: &Sandbox, now: DateTime<Utc>) -> Value {
         "phase": sandbox.phase,
         "created_at": time(sandbox.created_at),
         "started_at": sandbox.started_at.map(time),
-        "idle_s": idle,
-        "reap_in_s": null,
+        "idle_s": idle.map_or(0, |idle| idle.as_secs()),
+        "reap_in_s": standing.and_then(Standing::reap_in).map(|left| left.as_secs()),
+        "busy": facts.map(|facts| facts.usage == Usage::Busy),
         "owned": sandbox.owner.is_some(),
-        "pinned": false,
+        "pinned": facts.is_some_and(|facts| facts.pinned),
+        "orphan": standing.is_some_and(Standing::is_orphan),
+        "last_end": standing.and_then(|standing| standing.last_end.as_ref()),
+        "death": standing.and_then(|standing| standing.death.as_ref()),
         "owner": sandbox.owner,
         "limits": sandbox.limits,
         "network": sandbox.network,
@@ -38,14 +44,16 @@ pub(super) fn sandbox(sandbox: &Sandbox, now: DateTime<Utc>) -> Value {
 }
 
 /// Shapes everything about a sandbox.
-pub(super) fn details(details: &Details, now: DateTime<Utc>) -> Value {
-    let mut value = sandbox(&details.sandbox, now);
+pub(super) fn details(details: &Details, standing: Option<&Standing>) -> Value {
+    let mut value = sandbox(&details.sandbox, standing);
     if let Value::Object(fields) = &mut value {
         fields.insert("posture".into(), json!(details.posture));
         fields.insert("env".into(), json!(details.env_names));
-        if let Some(death) = &details.death {
-            fields.insert("death".into(), json!(death));
-        }
+        let known = standing.and_then(|standing| standing.death.as_ref());
+        match known.or(details.death.as_ref()) {
+            Some(death) => fields.insert("death".into(), json!(death)),
+            None => fields.remove("death"),
+        };
     }
     value
 }

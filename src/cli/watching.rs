@@ -8,7 +8,8 @@ use chrono::{TimeDelta, Utc};
 use super::print::{self, Format, Outcome};
 use super::session::{pick, unexpected};
 use super::{Front, exit, views};
-use crate::domain::{Happening, Sample, Sandbox, SandboxRef, What};
+use crate::describe::happening_detail;
+use crate::domain::{Happening, Sample, Sandbox, SandboxRef};
 use crate::protocol::{Command, Event, Failure, Link, Reply, Topic};
 use crate::text::{Table, human, safe_line};
 
@@ -184,15 +185,7 @@ async fn follow_events(front: &mut Front) -> Outcome<u8> {
 }
 
 fn event_line(happening: &Happening) -> String {
-    let code = |code: &Option<i64>| code.map_or_else(String::new, |code| format!("code {code}"));
-    let detail = match &happening.what {
-        What::Exec { command } => safe_line(command),
-        What::ExecEnded { exit_code } | What::Died { exit_code } => code(exit_code),
-        What::Killed { signal } => signal.as_ref().map_or_else(String::new, |signal| {
-            format!("signal {}", safe_line(signal))
-        }),
-        _ => String::new(),
-    };
+    let detail = happening_detail(&happening.what);
     let line = format!(
         "{}  {:<20} {:<10} {detail}",
         views::time(happening.at),

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::error::suggest;
-use crate::domain::{EngineKind, SandboxPath};
+use crate::code::Policy;
+use crate::domain::{EngineKind, Grace, SandboxPath};
 use crate::text::{human::parse_bytes, safe_line};
 
 const KIB: u64 = 1024;
@@ -97,6 +98,53 @@ pub(super) fn tmp_size(text: &str) -> Result<u64, String> {
 /// Reads how much output is kept in memory.
 pub(super) fn json_limit(text: &str) -> Result<u64, String> {
     size_between(text, KIB, "1k", GIB, "1g")
+}
+
+/// Reads how much all kept packages may take.
+pub(super) fn cache_size(text: &str) -> Result<u64, String> {
+    size_between(text, MIB, "1m", MOST_MEMORY, "64t")
+}
+
+/// Reads what findings do.
+pub(super) fn policy(text: &str) -> Result<Policy, String> {
+    let known = Policy::ALL.into_iter().find(|policy| policy.word() == text);
+    known.ok_or_else(|| {
+        let hint = suggest(text, Policy::ALL.map(Policy::word));
+        format!("`{}` is not a policy; {hint}", safe_line(text))
+    })
+}
+
+/// Reads how much output is kept on disk.
+pub(super) fn kept_bytes(text: &str) -> Result<u64, String> {
+    size_between(text, KIB, "1k", 1024 * GIB, "1024g")
+}
+
+/// Reads what happens to an unused sandbox.
+pub(super) fn grace(word: &str) -> Result<Grace, String> {
+    match word {
+        "remove" => Ok(Grace::Remove),
+        "pause" => Ok(Grace::Pause),
+        other => Err(format!(
+            "`{}` is neither remove nor pause",
+            safe_line(other)
+        )),
+    }
+}
+
+/// Checks a rule of `[adopt]`; an empty one, or one that adopts everything, would be a mistake.
+pub(super) fn rule(text: &str) -> Result<(), String> {
+    if text.chars().all(|c| c == '*' || c.is_whitespace()) {
+        return Err("it would adopt everything; write more of the name".to_owned());
+    }
+    Ok(())
+}
+
+/// Reads how many days something is kept.
+pub(super) fn days(days: u64) -> Result<u32, String> {
+    match u32::try_from(days) {
+        Ok(days @ 1..=36_500) => Ok(days),
+        _ => Err(format!("{days} is not a number of days from 1 to 36500")),
+    }
 }
 
 fn size_between(

@@ -78,7 +78,7 @@ struct Variable {
 }
 
 /// All variables but `SANDTOP_CONFIG`, which names the file.
-const VARIABLES: [Variable; 10] = [
+const VARIABLES: [Variable; 16] = [
     Variable {
         name: "SANDTOP_ENGINE",
         key: &["engine"],
@@ -128,6 +128,36 @@ const VARIABLES: [Variable; 10] = [
         name: "DEPENDENCY_CACHE_TTL_HOURS",
         key: &["deps", "ttl_hours"],
         put: |raw, text| set(&mut raw.deps.ttl_hours, whole(text)?),
+    },
+    Variable {
+        name: "PIP_INDEX_URL",
+        key: &["deps", "index_url"],
+        put: |raw, text| set(&mut raw.deps.index_url, text.to_owned()),
+    },
+    Variable {
+        name: "PIP_EXTRA_INDEX_URL",
+        key: &["deps", "extra_index_url"],
+        put: |raw, text| set(&mut raw.deps.extra_index_url, text.to_owned()),
+    },
+    Variable {
+        name: "PIP_TRUSTED_HOST",
+        key: &["deps", "trusted_host"],
+        put: |raw, text| set(&mut raw.deps.trusted_host, text.to_owned()),
+    },
+    Variable {
+        name: "PIP_CERT",
+        key: &["deps", "ca_file"],
+        put: |raw, text| set(&mut raw.deps.ca_file, text.to_owned()),
+    },
+    Variable {
+        name: "NPM_CONFIG_REGISTRY",
+        key: &["deps", "npm_registry"],
+        put: |raw, text| set(&mut raw.deps.npm_registry, text.to_owned()),
+    },
+    Variable {
+        name: "HTTPS_PROXY",
+        key: &["deps", "proxy"],
+        put: |raw, text| set(&mut raw.deps.proxy, text.to_owned()),
     },
 ];
 

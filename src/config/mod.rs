@@ -24,7 +24,10 @@ pub use new_sandbox::{NewSandbox, key_value};
 pub use paths::{Paths, create_private};
 use resolve::Layers;
 
-use crate::domain::{EngineKind, Limits, Mount, Network, SandboxPath};
+use crate::code::{Languages, Policy};
+use crate::domain::{
+    AdoptRules, EngineKind, Grace, HOST_IMAGE, Limits, Mount, Network, Retention, SandboxPath,
+};
 use crate::protocol::Failure;
 use crate::text::{nearest, safe_line};
 
@@ -33,6 +36,9 @@ pub const DEFAULT_TOML: &str = include_str!("../../config.example.toml");
 
 /// The name under which `[sandbox]` itself is known as a profile.
 pub const DEFAULT_PROFILE: &str = "default";
+
+/// The image of new sandboxes where none was chosen; it is one for engines that have images.
+const DEFAULT_IMAGE: &str = "python:3.12-slim";
 
 /// The variable that names the file.
 const CONFIG_VARIABLE: &str = "SANDTOP_CONFIG";
@@ -50,12 +56,18 @@ pub struct Config {
     pub profiles: BTreeMap<String, Profile>,
     /// Numbers of the manager.
     pub manager: ManagerSettings,
+    /// The languages that programs are written in.
+    pub languages: Languages,
     /// How long code given to `run` may take.
     pub code_timeout: Duration,
     /// The dependency cache.
     pub deps: DepsSettings,
     /// How many bytes of each stream `exec --json` keeps.
     pub json_limit: u64,
+    /// Sandboxes of other tools that are shown.
+    pub adopt: AdoptRules,
+    /// How much of the past is kept.
+    pub retention: Retention,
     /// `off`, `error`, `warn`, `info`, `debug` or `trace`.
     pub log_level: String,
     /// The file that was read, if there was one.
@@ -81,6 +93,8 @@ pub struct Profile {
     pub user: String,
     /// Size of its `/tmp`.
     pub tmp_bytes: u64,
+    /// What findings of the code check do.
+    pub checks: Policy,
 }
 
 /// How many sandboxes there may be, and when they go.
@@ -90,6 +104,10 @@ pub struct ManagerSettings {
     pub max_sandboxes: usize,
     /// When an unused one is removed; `None` keeps it for ever.
     pub idle_timeout: Option<Duration>,
+    /// When an unused one is removed whose maker was killed.
+    pub orphan_timeout: Duration,
+    /// What happens to an unused one when its time has come.
+    pub idle_action: Grace,
     /// Time between two looks.
     pub cleanup_interval: Duration,
 }
@@ -99,8 +117,31 @@ pub struct ManagerSettings {
 pub struct DepsSettings {
     /// How long they are good.
     pub ttl: Duration,
-    /// Where they are.
+    /// Where it is noted what there is.
     pub cache_dir: PathBuf,
+    /// Bytes that all of them may take; the least used go first.
+    pub size_limit: u64,
+    /// The network that installing gets; `None` is the engine's usual one.
+    pub network: Option<String>,
+    /// Where packages come from.
+    pub index: IndexSettings,
+}
+
+/// Where packages come from; `None` is what the package manager does by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct IndexSettings {
+    /// Address of the Python index.
+    pub index_url: Option<String>,
+    /// Address of a second one.
+    pub extra_index_url: Option<String>,
+    /// Host whose certificate is not looked at.
+    pub trusted_host: Option<String>,
+    /// Address of the npm registry.
+    pub npm_registry: Option<String>,
+    /// File of this machine with certificates to believe.
+    pub ca_file: Option<PathBuf>,
+    /// Address of a proxy.
+    pub proxy: Option<String>,
 }
 
 /// What decides which settings hold.
@@ -147,6 +188,18 @@ impl LoadOptions {
 }
 
 impl Config {
+    /// Replaces the built-in image where the engine has none by that name.
+    #[must_use]
+    pub fn for_engine(mut self, kind: EngineKind) -> Self {
+        if kind == EngineKind::Local {
+            let profiles = self.profiles.values_mut().chain([&mut self.sandbox]);
+            for profile in profiles.filter(|profile| profile.image == DEFAULT_IMAGE) {
+                HOST_IMAGE.clone_into(&mut profile.image);
+            }
+        }
+        self
+    }
+
     /// Finds out which settings hold.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, forward_to_deserialize_any};
 
 use super::error::{KeyPath, Step};
+use crate::code::Definition;
 
 /// A whole file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -19,8 +20,11 @@ pub(super) struct RawConfig {
     pub(super) code: RawCode,
     pub(super) deps: RawDeps,
     pub(super) output: RawOutput,
+    pub(super) adopt: RawAdopt,
+    pub(super) store: RawStore,
     pub(super) log: RawLog,
     pub(super) profiles: BTreeMap<String, RawSandbox>,
+    pub(super) languages: BTreeMap<String, Definition>,
 }
 
 /// `[docker]`.
@@ -45,14 +49,17 @@ pub(super) struct RawSandbox {
     pub(super) tmp_size: Option<String>,
     pub(super) mounts: Option<Vec<String>>,
     pub(super) env: Option<BTreeMap<String, String>>,
+    pub(super) checks: Option<String>,
 }
 
 /// `[manager]`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawManager {
     pub(super) max_sandboxes: Option<u64>,
     pub(super) idle_timeout: Option<u64>,
+    pub(super) orphan_timeout: Option<u64>,
+    pub(super) idle_action: Option<String>,
     pub(super) cleanup_interval: Option<u64>,
 }
 
@@ -69,6 +76,14 @@ pub(super) struct RawCode {
 pub(super) struct RawDeps {
     pub(super) ttl_hours: Option<u64>,
     pub(super) cache_dir: Option<String>,
+    pub(super) size_limit: Option<String>,
+    pub(super) network: Option<String>,
+    pub(super) index_url: Option<String>,
+    pub(super) extra_index_url: Option<String>,
+    pub(super) trusted_host: Option<String>,
+    pub(super) npm_registry: Option<String>,
+    pub(super) ca_file: Option<String>,
+    pub(super) proxy: Option<String>,
 }
 
 /// `[output]`.
@@ -76,6 +91,25 @@ pub(super) struct RawDeps {
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawOutput {
     pub(super) json_limit: Option<String>,
+}
+
+/// `[adopt]`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawAdopt {
+    pub(super) names: Option<Vec<String>>,
+    pub(super) labels: Option<Vec<String>>,
+    pub(super) images: Option<Vec<String>>,
+    pub(super) reap: Option<bool>,
+}
+
+/// `[store]`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawStore {
+    pub(super) keep_days: Option<u64>,
+    pub(super) keep_size: Option<String>,
+    pub(super) run_output: Option<String>,
 }
 
 /// `[log]`.
@@ -90,6 +124,8 @@ impl RawConfig {
     pub(super) fn over(self, base: Self) -> Self {
         let mut profiles = base.profiles;
         profiles.extend(self.profiles);
+        let mut languages = base.languages;
+        languages.extend(self.languages);
         Self {
             engine: self.engine.or(base.engine),
             docker: RawDocker {
@@ -104,10 +140,22 @@ impl RawConfig {
             output: RawOutput {
                 json_limit: self.output.json_limit.or(base.output.json_limit),
             },
+            adopt: RawAdopt {
+                names: self.adopt.names.or(base.adopt.names),
+                labels: self.adopt.labels.or(base.adopt.labels),
+                images: self.adopt.images.or(base.adopt.images),
+                reap: self.adopt.reap.or(base.adopt.reap),
+            },
+            store: RawStore {
+                keep_days: self.store.keep_days.or(base.store.keep_days),
+                keep_size: self.store.keep_size.or(base.store.keep_size),
+                run_output: self.store.run_output.or(base.store.run_output),
+            },
             log: RawLog {
                 level: self.log.level.or(base.log.level),
             },
             profiles,
+            languages,
         }
     }
 }
@@ -129,6 +177,7 @@ impl RawSandbox {
             tmp_size: self.tmp_size.or(base.tmp_size),
             mounts: self.mounts.or(base.mounts),
             env: Some(env),
+            checks: self.checks.or(base.checks),
         }
     }
 }
@@ -138,6 +187,8 @@ impl RawManager {
         Self {
             max_sandboxes: self.max_sandboxes.or(base.max_sandboxes),
             idle_timeout: self.idle_timeout.or(base.idle_timeout),
+            orphan_timeout: self.orphan_timeout.or(base.orphan_timeout),
+            idle_action: self.idle_action.or(base.idle_action),
             cleanup_interval: self.cleanup_interval.or(base.cleanup_interval),
         }
     }
@@ -148,13 +199,21 @@ impl RawDeps {
         Self {
             ttl_hours: self.ttl_hours.or(base.ttl_hours),
             cache_dir: self.cache_dir.or(base.cache_dir),
+            size_limit: self.size_limit.or(base.size_limit),
+            network: self.network.or(base.network),
+            index_url: self.index_url.or(base.index_url),
+            extra_index_url: self.extra_index_url.or(base.extra_index_url),
+            trusted_host: self.trusted_host.or(base.trusted_host),
+            npm_registry: self.npm_registry.or(base.npm_registry),
+            ca_file: self.ca_file.or(base.ca_file),
+            proxy: self.proxy.or(base.proxy),
         }
     }
 }
 
 /// The tables whose keys are fixed.
-pub(super) const SECTIONS: [&str; 7] = [
-    "docker", "sandbox", "manager", "code", "deps", "output", "log",
+pub(super) const SECTIONS: [&str; 9] = [
+    "docker", "sandbox", "manager", "code", "deps", "output", "adopt", "store", "log",
 ];
 
 /// Returns the keys that a table may hold; none where any key may stand.
@@ -163,6 +222,7 @@ pub(super) fn keys_in(table: &KeyPath) -> &'static [&'static str] {
         [] => keys_of::<RawConfig>(),
         [Step::Key(section)] => keys_in_section(section),
         [Step::Key(section), Step::Key(_)] if section == "profiles" => keys_of::<RawSandbox>(),
+        [Step::Key(section), Step::Key(_)] if section == "languages" => keys_of::<Definition>(),
         _ => &[],
     }
 }
@@ -176,6 +236,8 @@ pub(super) fn keys_in_section(section: &str) -> &'static [&'static str] {
         "code" => keys_of::<RawCode>(),
         "deps" => keys_of::<RawDeps>(),
         "output" => keys_of::<RawOutput>(),
+        "adopt" => keys_of::<RawAdopt>(),
+        "store" => keys_of::<RawStore>(),
         "log" => keys_of::<RawLog>(),
         _ => &[],
     }

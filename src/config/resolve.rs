@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use super::document::Document;
 use super::environment::EnvironmentLayer;
 use super::error::{BadValue, KeyPath, invalid};
-use super::raw::{RawConfig, RawDeps, RawManager, RawSandbox};
-use super::{Config, DEFAULT_TOML, DepsSettings, ManagerSettings, Profile, check};
-use crate::domain::{EngineKind, Limits, Mount, Network};
+use super::raw::{RawAdopt, RawConfig, RawDeps, RawManager, RawSandbox, RawStore};
+use super::{Config, DEFAULT_TOML, DepsSettings, IndexSettings, ManagerSettings, Profile, check};
+use crate::code::Languages;
+use crate::domain::{AdoptRules, EngineKind, Limits, Mount, Network, Retention};
 use crate::protocol::Failure;
 
 /// Where settings come from, all of it as data.
@@ -56,6 +57,7 @@ impl Layers {
             sandbox: profile(&raw.sandbox, &at("sandbox"))?,
             profiles: profiles(raw)?,
             manager: manager(&raw.manager, &at("manager"))?,
+            languages: languages(raw)?,
             code_timeout: at("code").read("timeout", raw.code.timeout, check::seconds)?,
             deps: self.deps(&raw.deps, &at("deps"))?,
             json_limit: at("output").read(
@@ -63,6 +65,8 @@ impl Layers {
                 raw.output.json_limit.as_deref(),
                 check::json_limit,
             )?,
+            adopt: adopt(&raw.adopt, &at("adopt"))?,
+            retention: retention(&raw.store, &at("store"))?,
             log_level: at("log").read("level", raw.log.level.as_deref(), check::level)?,
             source: None,
         })
@@ -73,8 +77,30 @@ impl Layers {
         let cache_dir = at.read("cache_dir", raw.cache_dir.as_deref(), |text| {
             folder_or(text, home, &self.cache_dir)
         })?;
-        let ttl = at.read("ttl_hours", raw.ttl_hours, check::hours)?;
-        Ok(DepsSettings { ttl, cache_dir })
+        let network = at.read("network", raw.network.as_deref(), check::address)?;
+        Ok(DepsSettings {
+            ttl: at.read("ttl_hours", raw.ttl_hours, check::hours)?,
+            cache_dir,
+            size_limit: at.read("size_limit", raw.size_limit.as_deref(), check::cache_size)?,
+            network,
+            index: self.index(raw, at)?,
+        })
+    }
+
+    fn index(&self, raw: &RawDeps, at: &KeyPath) -> Result<IndexSettings, BadValue> {
+        let home = self.home.as_deref();
+        let address = |key, text: &Option<String>| at.read(key, text.as_deref(), check::address);
+        Ok(IndexSettings {
+            index_url: address("index_url", &raw.index_url)?,
+            extra_index_url: address("extra_index_url", &raw.extra_index_url)?,
+            trusted_host: address("trusted_host", &raw.trusted_host)?,
+            npm_registry: address("npm_registry", &raw.npm_registry)?,
+            ca_file: at.read("ca_file", raw.ca_file.as_deref(), |text| match text {
+                "" => Ok(None),
+                text => check::folder(text, home).map(Some),
+            })?,
+            proxy: address("proxy", &raw.proxy)?,
+        })
     }
 }
 
@@ -89,7 +115,33 @@ fn manager(raw: &RawManager, at: &KeyPath) -> Result<ManagerSettings, BadValue> 
     Ok(ManagerSettings {
         max_sandboxes: at.read("max_sandboxes", raw.max_sandboxes, check::max_sandboxes)?,
         idle_timeout: at.read("idle_timeout", raw.idle_timeout, check::seconds_or_none)?,
+        orphan_timeout: at.read("orphan_timeout", raw.orphan_timeout, check::seconds)?,
+        idle_action: at.read("idle_action", raw.idle_action.as_deref(), check::grace)?,
         cleanup_interval: at.read("cleanup_interval", raw.cleanup_interval, check::seconds)?,
+    })
+}
+
+fn adopt(raw: &RawAdopt, at: &KeyPath) -> Result<AdoptRules, BadValue> {
+    let list = |list: &Option<Vec<String>>, key: &str| {
+        let at = at.key(key);
+        for (i, text) in list.iter().flatten().enumerate() {
+            check::rule(text).map_err(|message| BadValue::new(at.item(i), message))?;
+        }
+        Ok(list.clone().unwrap_or_default())
+    };
+    Ok(AdoptRules {
+        names: list(&raw.names, "names")?,
+        labels: list(&raw.labels, "labels")?,
+        images: list(&raw.images, "images")?,
+        reap: at.read("reap", raw.reap, Ok)?,
+    })
+}
+
+fn retention(raw: &RawStore, at: &KeyPath) -> Result<Retention, BadValue> {
+    Ok(Retention {
+        days: at.read("keep_days", raw.keep_days, check::days)?,
+        total_bytes: at.read("keep_size", raw.keep_size.as_deref(), check::kept_bytes)?,
+        run_bytes: at.read("run_output", raw.run_output.as_deref(), check::kept_bytes)?,
     })
 }
 
@@ -104,6 +156,22 @@ fn profiles(raw: &RawConfig) -> Result<BTreeMap<String, Profile>, BadValue> {
     raw.profiles.iter().map(read).collect()
 }
 
+/// Puts the configured languages over the built-in ones.
+fn languages(raw: &RawConfig) -> Result<Languages, BadValue> {
+    let all = KeyPath::new(&["languages"]);
+    let built_in = Languages::default();
+    for (name, own) in &raw.languages {
+        let at = all.key(name);
+        check::profile_name(name).map_err(|message| BadValue::new(at.clone(), message))?;
+        let is_new = built_in.by_word(name).is_none();
+        if is_new && own.run.as_ref().is_none_or(Vec::is_empty) {
+            let words = "a new language needs `run`, such as [\"lua\", \"{file}\"]";
+            return Err(BadValue::new(at, words.to_owned()));
+        }
+    }
+    Ok(Languages::with(raw.languages.clone()))
+}
+
 fn profile(raw: &RawSandbox, at: &KeyPath) -> Result<Profile, BadValue> {
     Ok(Profile {
         image: at.read("image", raw.image.as_deref(), check::image)?,
@@ -114,6 +182,7 @@ fn profile(raw: &RawSandbox, at: &KeyPath) -> Result<Profile, BadValue> {
         mounts: mounts(raw, at)?,
         user: at.read("user", raw.user.as_deref(), check::user)?,
         tmp_bytes: at.read("tmp_size", raw.tmp_size.as_deref(), check::tmp_size)?,
+        checks: at.read("checks", raw.checks.as_deref(), check::policy)?,
     })
 }
 

@@ -3,15 +3,12 @@
 use std::time::Duration;
 
 use super::raw::{
-    RawCode, RawConfig, RawDeps, RawDocker, RawLog, RawManager, RawOutput, RawSandbox,
+    RawAdopt, RawCode, RawConfig, RawDeps, RawDocker, RawLog, RawManager, RawOutput, RawSandbox,
+    RawStore,
 };
 use super::{Config, DepsSettings, ManagerSettings, Profile};
-use crate::domain::{Access, Mount, Network};
-
-const MASK: &str = "********";
-
-/// Parts of names whose values are nobody's business.
-const SECRET_WORDS: [&str; 6] = ["key", "token", "secret", "password", "passwd", "credential"];
+use crate::domain::{Access, Grace, Mount, Network};
+use crate::text::masked_value;
 
 impl Config {
     /// Writes the settings that hold, in the words of the file; values of variables with secret names are masked.
@@ -24,12 +21,24 @@ impl Config {
             },
             sandbox: raw_profile(&self.sandbox),
             manager: raw_manager(&self.manager),
+            languages: self.languages.own().clone(),
             code: RawCode {
                 timeout: Some(self.code_timeout.as_secs()),
             },
             deps: raw_deps(&self.deps),
             output: RawOutput {
                 json_limit: Some(size(self.json_limit)),
+            },
+            adopt: RawAdopt {
+                names: Some(self.adopt.names.clone()),
+                labels: Some(self.adopt.labels.clone()),
+                images: Some(self.adopt.images.clone()),
+                reap: Some(self.adopt.reap),
+            },
+            store: RawStore {
+                keep_days: Some(u64::from(self.retention.days)),
+                keep_size: Some(size(self.retention.total_bytes)),
+                run_output: Some(size(self.retention.run_bytes)),
             },
             log: RawLog {
                 level: Some(self.log_level.clone()),
@@ -49,6 +58,14 @@ fn raw_manager(manager: &ManagerSettings) -> RawManager {
     RawManager {
         max_sandboxes: Some(manager.max_sandboxes as u64),
         idle_timeout: Some(manager.idle_timeout.as_ref().map_or(0, Duration::as_secs)),
+        orphan_timeout: Some(manager.orphan_timeout.as_secs()),
+        idle_action: Some(
+            match manager.idle_action {
+                Grace::Remove => "remove",
+                Grace::Pause => "pause",
+            }
+            .to_owned(),
+        ),
         cleanup_interval: Some(manager.cleanup_interval.as_secs()),
     }
 }
@@ -57,7 +74,25 @@ fn raw_deps(deps: &DepsSettings) -> RawDeps {
     RawDeps {
         ttl_hours: Some(deps.ttl.as_secs() / 3600),
         cache_dir: Some(deps.cache_dir.to_string_lossy().into_owned()),
+        size_limit: Some(size(deps.size_limit)),
+        network: Some(deps.network.clone().unwrap_or_default()),
+        index_url: Some(address(deps.index.index_url.as_deref())),
+        extra_index_url: Some(address(deps.index.extra_index_url.as_deref())),
+        trusted_host: Some(deps.index.trusted_host.clone().unwrap_or_default()),
+        npm_registry: Some(address(deps.index.npm_registry.as_deref())),
+        ca_file: deps
+            .index
+            .ca_file
+            .as_ref()
+            .map(|file| file.to_string_lossy().into_owned())
+            .or(Some(String::new())),
+        proxy: Some(address(deps.index.proxy.as_deref())),
     }
+}
+
+/// Writes an address without the password in it.
+fn address(address: Option<&str>) -> String {
+    crate::text::masked_address(address.unwrap_or_default())
 }
 
 fn raw_profile(profile: &Profile) -> RawSandbox {
@@ -74,6 +109,7 @@ fn raw_profile(profile: &Profile) -> RawSandbox {
         tmp_size: Some(size(profile.tmp_bytes)),
         mounts: Some(profile.mounts.iter().map(mount).collect()),
         env: Some(profile.env.iter().map(masked).collect()),
+        checks: Some(profile.checks.word().to_owned()),
     }
 }
 
@@ -86,10 +122,7 @@ fn mount(mount: &Mount) -> String {
 }
 
 fn masked((name, value): &(String, String)) -> (String, String) {
-    let lower = name.to_ascii_lowercase();
-    let is_secret = SECRET_WORDS.iter().any(|word| lower.contains(word));
-    let value = if is_secret { MASK } else { value };
-    (name.clone(), value.to_owned())
+    (name.clone(), masked_value(name, value).to_owned())
 }
 
 /// Writes a size exactly, in the largest unit that allows it.

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::{ExecId, SandboxPath};
+use super::{Code, ExecId, SandboxPath, Tie};
 
 /// Which of the two output streams bytes came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -56,6 +57,10 @@ pub struct ExecSpec {
     pub timeout: Option<Duration>,
     /// The named session whose directory and variables it continues.
     pub session: Option<String>,
+    /// The code it runs, for the record.
+    pub code: Option<Code>,
+    /// Does it outlive the process that starts it?
+    pub tie: Tie,
 }
 
 impl ExecSpec {
@@ -72,6 +77,8 @@ impl ExecSpec {
             tty: None,
             timeout: None,
             session: None,
+            code: None,
+            tie: Tie::Attached,
         }
     }
 }
@@ -152,6 +159,15 @@ impl ExecEnd {
             cpu_time: None,
         }
     }
+}
+
+/// What the sandbox itself knows of its execs.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Execs {
+    /// Those that run.
+    pub running: Vec<ExecId>,
+    /// Some that have ended lately, and when.
+    pub ended: Vec<(ExecId, ExecEnd, DateTime<Utc>)>,
 }
 
 #[cfg(test)]

@@ -58,6 +58,22 @@ pub enum What {
     Restarted,
     /// It is gone.
     Removed,
+    /// A run in it ended, by sandtop's own record.
+    RunEnded {
+        /// Which run.
+        run: String,
+        /// How it ended.
+        status: String,
+        /// Its exit code.
+        exit_code: Option<i32>,
+    },
+    /// Why it ended, by sandtop's own record.
+    Death {
+        /// The cause.
+        cause: String,
+        /// Who did it, if somebody of ours did.
+        by: Option<String>,
+    },
 }
 
 impl What {
@@ -77,6 +93,8 @@ impl What {
             Self::Stopped => "stopped",
             Self::Restarted => "restarted",
             Self::Removed => "removed",
+            Self::RunEnded { .. } => "run_ended",
+            Self::Death { .. } => "death",
         }
     }
 
@@ -85,7 +103,12 @@ impl What {
     pub fn changes_list(&self) -> bool {
         !matches!(
             self,
-            Self::Exec { .. } | Self::ExecEnded { .. } | Self::Oom | Self::Killed { .. }
+            Self::Exec { .. }
+                | Self::ExecEnded { .. }
+                | Self::Oom
+                | Self::Killed { .. }
+                | Self::RunEnded { .. }
+                | Self::Death { .. }
         )
     }
 }

@@ -11,19 +11,22 @@ use serde::Serialize;
 pub enum EngineKind {
     /// Docker, or anything that speaks its API.
     Docker,
+    /// Sandboxes that sandtop makes itself on this machine, without a daemon.
+    Local,
     /// Simulated sandboxes in memory, for trying the program without an engine.
     Demo,
 }
 
 impl EngineKind {
     /// All kinds, for messages.
-    pub const ALL: [Self; 2] = [Self::Docker, Self::Demo];
+    pub const ALL: [Self; 3] = [Self::Docker, Self::Local, Self::Demo];
 
     /// Returns the word used in flags and JSON.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Docker => "docker",
+            Self::Local => "local",
             Self::Demo => "demo",
         }
     }

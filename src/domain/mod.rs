@@ -1,21 +1,38 @@
 //! The nouns of sandtop: what a sandbox, an exec, a sample and a file are, without any I/O.
 
+mod adopt;
+mod change;
+mod death;
 mod exec;
 mod file;
 mod happening;
 mod host;
 mod ids;
+mod image;
+mod life;
 mod posture;
+mod process;
+mod run;
 mod sandbox;
 mod stats;
 
-pub use exec::{Ended, ExecEnd, ExecSpec, OutputChunk, StdinMode, StreamKind, TtySize};
+pub use adopt::AdoptRules;
+pub use change::{Change, ChangeKind, ChangedFile, Changes};
+pub use death::{Cause, Death, Evidence, Fault, Meant};
+pub use exec::{Ended, ExecEnd, ExecSpec, Execs, OutputChunk, StdinMode, StreamKind, TtySize};
 pub use file::{FileEntry, FileKind, PathError, SandboxPath, TreeItem};
 pub use happening::{Happening, What};
 pub use host::{Check, CheckLevel, EngineInfo, EngineKind};
 pub use ids::{
     ExecId, HostName, NameError, RequestId, SandboxId, SandboxName, SandboxRef, StreamId,
 };
-pub use posture::{Death, Details, MountInfo, Posture};
+pub use image::{HOST_IMAGE, Image};
+pub use life::{
+    Belongs, Facts, Grace, LastEnd, OwnerKind, ReapRules, Reaped, Reason, Spared, Standing, Usage,
+    Verdict, judge,
+};
+pub use posture::{Details, MountInfo, Posture};
+pub use process::Process;
+pub use run::{Code, Retention, Run, RunEnd, RunResult, Source, Spooled, Tie};
 pub use sandbox::{Access, Limits, Mount, MountError, Network, Owner, Phase, Sandbox, SandboxSpec};
 pub use stats::{CounterSample, CpuCounters, Sample};

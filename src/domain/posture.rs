@@ -1,9 +1,8 @@
 //! What really isolates a sandbox, and how one ended: the facts behind `inspect`.
 
-use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::{Access, Sandbox};
+use super::{Access, Death, Sandbox};
 
 /// Everything known of one sandbox.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,17 +56,4 @@ pub struct MountInfo {
     pub target: String,
     /// May it be written to?
     pub access: Access,
-}
-
-/// How a sandbox ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Death {
-    /// The cause in one word: `exit`, `signal`, `oom` or `error`.
-    pub cause: String,
-    /// Exit code of its first process.
-    pub exit_code: Option<i64>,
-    /// When.
-    pub at: Option<DateTime<Utc>>,
-    /// The last lines it wrote.
-    pub last_lines: Vec<String>,
 }

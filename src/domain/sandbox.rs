@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{EngineKind, SandboxName, SandboxPath, SandboxRef};
+use super::{EngineKind, OwnerKind, SandboxName, SandboxPath, SandboxRef};
 
 /// Where a sandbox stands in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -81,8 +81,8 @@ pub enum Network {
     Default,
 }
 
-/// The process that created a sandbox; a dead one makes it an orphan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// The process that created a sandbox; see [`OwnerKind`] for when its death makes orphans.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
     /// Machine name.
     pub host: String,
@@ -92,6 +92,17 @@ pub struct Owner {
     pub started: u64,
     /// Login name, if known.
     pub user: Option<String>,
+    /// What kind of process it is, which decides whether its death makes orphans.
+    #[serde(default)]
+    pub kind: OwnerKind,
+}
+
+impl Owner {
+    /// Names the process and its kind, for the record.
+    #[must_use]
+    pub fn in_full(&self) -> String {
+        format!("{self} ({})", self.kind.word())
+    }
 }
 
 impl fmt::Display for Owner {

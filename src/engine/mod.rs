@@ -24,12 +24,19 @@
 //! 18. The network is off unless asked for.
 //! 19. Sessions keep directory and exported variables, also after a timeout.
 //! 20. `remove` takes everything that `create` made; a failed `create` leaves nothing.
+//! 21. `processes` tells what runs in a sandbox and not the look itself; one that does not run is a `Conflict`.
+//! 22. `changes` tells what was added or changed in the work directory since the start, says where it looked and what it
+//!     could not see; looking changes nothing.
+//! 23. `images` holds the image of every sandbox that was made.
 //!
 //! Engines start no background task: what they return is driven by whoever polls it, so dropping it ends the work.
 
 pub mod demo;
 pub mod docker;
 mod error;
+mod guest;
+pub mod local;
+mod posture;
 
 use std::sync::Arc;
 
@@ -43,10 +50,11 @@ use tokio::sync::mpsc;
 pub use error::{EngineError, Result};
 
 use crate::domain::{
-    Check, Details, EngineInfo, EngineKind, ExecEnd, ExecId, ExecSpec, FileEntry, Happening,
-    OutputChunk, Sample, Sandbox, SandboxId, SandboxPath, SandboxSpec, TreeItem, TtySize,
+    Changes, Check, Details, EngineInfo, EngineKind, ExecEnd, ExecId, ExecSpec, Execs, FileEntry,
+    Happening, Image, OutputChunk, Process, Sample, Sandbox, SandboxId, SandboxPath, SandboxSpec,
+    TreeItem, TtySize,
 };
-use crate::protocol::{Action, FileOp, SessionInfo};
+use crate::protocol::{Action, FailureKind, FileOp, Leftover, SessionInfo};
 
 /// Bytes of one file on their way.
 pub type ByteStream = BoxStream<'static, Result<Bytes>>;
@@ -147,11 +155,44 @@ pub trait Engine: Send + Sync + 'static {
     /// Tells everything about a sandbox.
     async fn inspect(&self, id: &SandboxId) -> Result<Details>;
 
+    /// Lists the processes of a running sandbox, oldest first.
+    async fn processes(&self, id: &SandboxId) -> Result<Vec<Process>>;
+
+    /// Tells which files are not as they were when the sandbox was made, as far as the engine can see.
+    async fn changes(&self, id: &SandboxId) -> Result<Changes>;
+
+    /// Lists the images that a sandbox can be made from without a pull, by name.
+    async fn images(&self) -> Result<Vec<Image>>;
+
     /// Starts a process.
     async fn exec(&self, id: &SandboxId, spec: &ExecSpec) -> Result<RunningExec>;
 
     /// Kills every process of an exec; its stream then ends with `Cancelled`.
     async fn cancel(&self, id: &SandboxId, exec: &ExecId) -> Result<()>;
+
+    /// Tells which execs run in a sandbox, and how others ended that nobody may have followed to their end.
+    async fn execs(&self, id: &SandboxId) -> Result<Execs>;
+
+    /// Counts the commands that run in a sandbox, by whatever tool they were started.
+    async fn running(&self, id: &SandboxId) -> Result<usize> {
+        self.execs(id).await.map(|execs| execs.running.len())
+    }
+
+    /// Tells whether the engine itself was started after a moment; `false` if it cannot tell.
+    async fn restarted_since(&self, _at: DateTime<Utc>) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Finds what carries our label and belongs to no sandbox.
+    async fn leftovers(&self) -> Result<Vec<Leftover>> {
+        Ok(Vec::new())
+    }
+
+    /// Removes such a thing, if it still belongs to no sandbox.
+    async fn remove_leftover(&self, leftover: &Leftover) -> Result<()> {
+        let words = format!("removing the {} {}", leftover.kind, leftover.name);
+        Err(EngineError::new(FailureKind::Unsupported, words))
+    }
 
     /// Tells a terminal its new size.
     async fn resize(&self, terminal: &str, size: TtySize) -> Result<()>;

@@ -69,9 +69,11 @@ impl Usage {
 
 /// Runs the command line given by the engine and never returns.
 pub fn run(words: &[String]) -> ! {
-    let finish = Finish::from_environment();
     let options = Options::parse(words);
+    let finish = Finish::from_environment().of_exec(&options.id);
     sys::become_subreaper();
+    // When memory runs out, commands go before the sandbox's own processes. Where it may not be said, the kernel's choice stays.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "500");
     sys::hide_from_peers();
     // The last three are keys of a terminal: they are for the command, and must not end its watcher.
     let signals = Signals::take_over(&[SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP]);
@@ -204,7 +206,7 @@ fn report(finish: &Finish, cause: &Cause, status: i32, usage: &Usage, oom: Optio
 
 /// Reads how many processes of this sandbox the kernel has killed for memory, from cgroup v2 or v1, if it may.
 fn oom_kills() -> Option<u64> {
-    let places = ["/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"];
+    let places = [wire::MEMORY_EVENTS, "/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"];
     let text = places.iter().find_map(|place| std::fs::read_to_string(place).ok())?;
     let counter = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
     counter.and_then(|number| number.trim().parse().ok())

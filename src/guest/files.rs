@@ -47,7 +47,8 @@ pub fn describe(name: &[u8], path: &Path, meta: &Metadata) -> Entry {
     }
 }
 
-fn kind_of(meta: &Metadata) -> u8 {
+/// Returns the letter of a file's kind.
+pub fn kind_of(meta: &Metadata) -> u8 {
     if meta.is_file() {
         b'f'
     } else if meta.is_dir() {

@@ -5,7 +5,7 @@ use std::env;
 use std::io::{self, Write};
 use std::process::exit;
 
-use crate::wire;
+use crate::{ends, wire};
 
 /// Longest message in a trailer, so that mark and trailer are written in one piece.
 const LONGEST_MESSAGE: usize = 600;
@@ -64,6 +64,8 @@ fn words_for(error: &io::Error) -> String {
 /// Ends the program with mark and trailer.
 pub struct Finish {
     mark: Option<Vec<u8>>,
+    /// The exec whose end is also left in the sandbox.
+    exec: Option<String>,
 }
 
 impl Finish {
@@ -72,7 +74,13 @@ impl Finish {
         let secret = env::var(wire::MARK_VARIABLE).ok();
         // SAFETY: the guest has one thread; nobody reads the environment meanwhile.
         unsafe { env::remove_var(wire::MARK_VARIABLE) };
-        Self { mark: secret.map(|s| wire::mark(&s)) }
+        Self { mark: secret.map(|s| wire::mark(&s)), exec: None }
+    }
+
+    /// Says that this is the end of an exec, which somebody may ask for later.
+    pub fn of_exec(mut self, id: &str) -> Self {
+        self.exec = Some(id.to_owned());
+        self
     }
 
     /// Ends after a verb on files or sessions.
@@ -96,6 +104,9 @@ impl Finish {
 
     /// Writes mark and trailer, and exits. A reader that is gone needs neither.
     pub fn end(&self, code: i32, fields: BTreeMap<&str, String>) -> ! {
+        if let Some(id) = &self.exec {
+            ends::leave(id, &fields);
+        }
         if let Some(mark) = &self.mark {
             let mut out = io::stdout().lock();
             let _ = out.write_all(mark).and_then(|()| out.flush());

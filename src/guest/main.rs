@@ -2,12 +2,19 @@
 //!
 //! `guest init` idles as the sandbox's main process. `guest exec …` runs one command and watches over all of its processes.
 //! The other verbs work on files and sessions. All of them finish with an end mark and a trailer (see `wire.rs`).
+//!
+//! Outside of sandboxes there is one more verb: `guest keeper` makes a sandbox of the embedded engine and keeps it.
 
+mod ends;
 mod exec;
 mod files;
 mod finish;
+mod keeper;
+mod kernel;
+mod look;
 mod processes;
 mod session;
+mod sockets;
 mod sys;
 mod tree;
 mod wire;
@@ -23,11 +30,12 @@ fn main() {
         Some((verb, rest)) => (verb.as_str(), rest),
         None => ("", &[][..]),
     };
-    if verb != "init" {
+    if !matches!(verb, "init" | "keeper") {
         sys::widen_pipes();
     }
     match verb {
         "init" => idle(),
+        "keeper" => keeper::run(),
         "exec" => exec::run(rest),
         "kill" => Finish::from_environment().done(processes::kill_exec(rest)),
         "save" => exit(session::save(rest)),
@@ -36,6 +44,9 @@ fn main() {
         "unpack" => Finish::from_environment().done(tree::unpack(rest)),
         "sessions" => Finish::from_environment().done(session::list()),
         "forget" => Finish::from_environment().done(session::forget(rest)),
+        "top" => Finish::from_environment().done(look::top()),
+        "changes" => Finish::from_environment().done(look::changes(rest)),
+        "execs" => Finish::from_environment().done(ends::list()),
         "probe" => Finish::from_environment().done(processes::probe()),
         other => Finish::from_environment().done(Err(Problem::invalid(format!("the guest does not know `{other}`")))),
     }

@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_millis(1500);
 const GIVE_UP: Duration = Duration::from_secs(6);
 
 /// Lists the pids of all processes that this one may see.
-fn all() -> Vec<u32> {
+pub fn all() -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
@@ -103,6 +103,18 @@ fn guests_of(id: &str) -> Vec<u32> {
     all().into_iter().filter(runs).collect()
 }
 
+/// Lists the execs whose guests run.
+pub fn running_execs() -> Vec<String> {
+    let start = format!("{}\0exec\0--id\0", wire::GUEST_PATH);
+    let id_of = |pid: u32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+        let id = line.strip_prefix(start.as_bytes())?.split(|b| *b == 0).next()?;
+        let lives = parent_and_state(pid).is_some_and(|(_, state)| state != 'Z');
+        lives.then(|| String::from_utf8_lossy(id).into_owned())
+    };
+    all().into_iter().filter_map(id_of).collect()
+}
+
 /// Finds living processes that carry the id of an exec in their environment.
 fn marked(id: &str) -> Vec<u32> {
     let wanted = format!("{}={id}", wire::EXEC_VARIABLE);
@@ -121,12 +133,10 @@ pub fn probe() -> Result<(), Problem> {
         let line = status.lines().find_map(|line| line.strip_prefix(name));
         line.unwrap_or_default().trim().to_owned()
     };
-    let interfaces: Vec<String> = fs::read_dir("/sys/class/net")
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
+    // Not every sandbox has /sys; this is the same list.
+    let devices = fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
+    let names = devices.lines().filter_map(|line| line.split_once(':'));
+    let interfaces: Vec<&str> = names.map(|(name, _)| name.trim()).collect();
     let lines = [
         format!("caps={}", field("CapEff:")),
         format!("bounding={}", field("CapBnd:")),

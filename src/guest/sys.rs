@@ -1,6 +1,11 @@
-//! The few system calls that the standard library does not offer; the only unsafe code of the guest.
+//! The few system calls that the standard library does not offer: processes, signals and pipes. What the
+//! keeper needs besides is in `kernel.rs` and `sockets.rs`; there is no other unsafe code in the guest but a line that clears a
+//! variable.
 
 use std::ffi::{c_int, c_long, c_ulong};
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
@@ -57,6 +62,10 @@ unsafe extern "C" {
     #[link_name = "kill"]
     safe fn sys_kill(pid: c_int, signal: c_int) -> c_int;
     safe fn getuid() -> u32;
+    safe fn getgid() -> u32;
+    safe fn sysconf(name: c_int) -> c_long;
+    fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int;
+    fn signalfd(fd: c_int, set: *const SigSet, flags: c_int) -> c_int;
     fn fcntl(fd: c_int, command: c_int, ...) -> c_int;
     fn wait4(pid: c_int, status: *mut c_int, options: c_int, usage: *mut Rusage) -> c_int;
     fn sigemptyset(set: *mut SigSet) -> c_int;
@@ -109,6 +118,29 @@ pub fn uid() -> u32 {
     getuid()
 }
 
+/// Tells which group we are in.
+pub fn gid() -> u32 {
+    getgid()
+}
+
+/// Tells how many bytes a page of memory has.
+pub fn page_size() -> u64 {
+    const SC_PAGESIZE: c_int = 30;
+    u64::try_from(sysconf(SC_PAGESIZE)).unwrap_or(4096)
+}
+
+/// Gives a descriptor the first number after the standard streams, so that everything above can be closed.
+pub fn move_to_three(fd: OwnedFd) -> OwnedFd {
+    if fd.as_raw_fd() == 3 {
+        return fd;
+    }
+    // SAFETY: whatever has that number is not used again by the caller, who closes all others.
+    unsafe {
+        dup3(fd.as_raw_fd(), 3, 0o2_000_000);
+        OwnedFd::from_raw_fd(3)
+    }
+}
+
 /// What waiting for a child found.
 pub enum Wait {
     /// One has ended.
@@ -143,16 +175,27 @@ fn micros([seconds, micros]: [i64; 2]) -> u64 {
 /// Lets a command start with no signal blocked; it would inherit our mask otherwise, and hear no Ctrl-C.
 pub fn start_with_all_signals(command: &mut Command) {
     let clear = || {
-        let mut set = SigSet([0; 128]);
-        // SAFETY: as below; sigprocmask may be called between fork and exec.
-        unsafe {
-            sigemptyset(&raw mut set);
-            sigprocmask(SIG_SETMASK, &raw const set, std::ptr::null_mut());
-        }
+        unblock_signals();
         Ok(())
     };
     // SAFETY: the closure allocates nothing and takes no lock.
     unsafe { command.pre_exec(clear) };
+}
+
+/// Blocks no signal any more.
+pub fn unblock_signals() {
+    let mut set = SigSet([0; 128]);
+    // SAFETY: as below; sigprocmask may be called between fork and exec.
+    unsafe {
+        sigemptyset(&raw mut set);
+        sigprocmask(SIG_SETMASK, &raw const set, std::ptr::null_mut());
+    }
+}
+
+/// Throws away what a file of signals holds.
+pub fn drain(mut signals: &File) {
+    let mut bytes = [0; 512];
+    while matches!(signals.read(&mut bytes), Ok(1..)) {}
 }
 
 /// A set of signals that are waited for instead of being delivered.
@@ -171,6 +214,13 @@ impl Signals {
             sigprocmask(SIG_BLOCK, &raw const set, std::ptr::null_mut());
         }
         Self(set)
+    }
+
+    /// Turns them into a file that can be waited for among others.
+    pub fn into_file(self) -> File {
+        const NONBLOCK_CLOEXEC: c_int = 0o2_004_000;
+        // SAFETY: the set lives through the call; the result is a new descriptor, or one whose use gives errors.
+        unsafe { File::from_raw_fd(signalfd(-1, &raw const self.0, NONBLOCK_CLOEXEC).max(0)) }
     }
 
     /// Waits for one of them; `None` when the time has passed.

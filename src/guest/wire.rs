@@ -8,10 +8,22 @@ pub const GUEST_DIR: &str = "/.sandtop";
 pub const GUEST_PATH: &str = "/.sandtop/guest";
 /// Folder in memory where named sessions are kept.
 pub const SESSION_DIR: &str = "/run/sandtop/sessions";
+/// Folder in memory where execs leave how they ended, for whoever comes when their follower is gone.
+pub const ENDS_DIR: &str = "/run/sandtop/ends";
 /// Variable that hands the guest its end mark, out of sight of other processes.
 pub const MARK_VARIABLE: &str = "SANDTOP_END_MARK";
 /// Variable that every process of an exec carries, so that it is found even when it has left the tree.
 pub const EXEC_VARIABLE: &str = "SANDTOP_EXEC";
+/// Where a sandbox of the embedded engine shows how often the kernel killed for memory.
+pub const MEMORY_EVENTS: &str = "/.sandtop/memory.events";
+/// A keeper's socket, in the folder of its sandbox.
+pub const KEEPER_SOCKET: &str = "socket";
+/// Locked as long as a keeper lives.
+pub const KEEPER_LOCK: &str = "lock";
+/// When the sandbox last ended, in milliseconds since 1970.
+pub const KEEPER_DEATH: &str = "death";
+/// What happened to the sandboxes of a scope, in the folder above theirs: a line each of milliseconds, id, name, word, detail.
+pub const JOURNAL: &str = "journal";
 /// Most bytes of a record's data.
 pub const DATA_PIECE: usize = 256 * 1024;
 /// Bytes before a record's data.

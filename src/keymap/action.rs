@@ -49,6 +49,7 @@ actions! {
     Refresh "refresh" looks "Ask the engine again";
     ToggleMouse "toggle-mouse" looks "Leave the mouse to the terminal, or take it back";
     ActionLog "action-log" looks "Show what was done";
+    Events "events" looks "Show what happened to sandboxes";
     Suspend "suspend" looks "Go back to the shell for a while";
     Leave "leave" looks "Leave the editor or shell mode";
     Interrupt "interrupt" looks "Cancel what runs, else quit";
@@ -77,8 +78,11 @@ actions! {
     Restart "restart" changes "Restart";
     Remove "remove" changes "Remove";
     Kill "kill" changes "Kill";
+    Pin "pin" changes "Never reap it, or let it be reaped again";
+    Reap "reap" looks "Show what reaping would remove, and why";
     SortNext "sort-next" looks "Sort by the next column";
     SortReverse "sort-reverse" looks "Turn the order around";
+    Columns "columns" looks "Choose the columns";
     ToggleAll "toggle-all" looks "Show stopped ones too, or not";
     Inspect "inspect" looks "Show everything about it";
     Edit "edit" looks "Start typing";
@@ -110,6 +114,7 @@ actions! {
     Delete "delete" changes "Delete";
     Upload "upload" changes "Copy from this machine";
     Download "download" looks "Copy to this machine";
+    Changes "changes" looks "Show what changed since creation, or the folder";
     GoWorkDir "go-work-dir" looks "Go to the work directory";
     Accept "accept" looks "Yes, or the chosen button";
     Refuse "refuse" looks "No";

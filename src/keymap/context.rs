@@ -23,13 +23,15 @@ pub enum Context {
     Dialog,
     /// A line of text that is asked for, or a form.
     Prompt,
-    /// A list that is only looked at: help, inspect, log.
+    /// A list that is only looked at: help, events, log.
     Viewer,
+    /// The view of one sandbox.
+    Inspect,
 }
 
 impl Context {
     /// All contexts, in the order of help.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Global,
         Self::Sandboxes,
         Self::Editor,
@@ -40,6 +42,7 @@ impl Context {
         Self::Dialog,
         Self::Prompt,
         Self::Viewer,
+        Self::Inspect,
     ];
 
     /// Returns the word used in keymaps.
@@ -56,6 +59,7 @@ impl Context {
             Self::Dialog => "dialog",
             Self::Prompt => "prompt",
             Self::Viewer => "viewer",
+            Self::Inspect => "inspect",
         }
     }
 
@@ -78,7 +82,12 @@ impl Context {
 
     fn falls_back(self) -> bool {
         match self {
-            Self::Sandboxes | Self::Editor | Self::Output | Self::Files | Self::Viewer => true,
+            Self::Sandboxes
+            | Self::Editor
+            | Self::Output
+            | Self::Files
+            | Self::Viewer
+            | Self::Inspect => true,
             Self::Global | Self::Edit | Self::Terminal | Self::Dialog | Self::Prompt => false,
         }
     }

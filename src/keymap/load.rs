@@ -231,7 +231,7 @@ mod tests {
             (
                 "[[garden]]\non = \"c\"\nrun = \"upload\"\n",
                 "keys.toml:1: unknown context `garden`; use one of: global, sandboxes, editor, edit, output, files, \
-                 terminal, dialog, prompt, viewer",
+                 terminal, dialog, prompt, viewer, inspect",
             ),
             (
                 "[[files]]\non = \"hyper-c\"\nrun = \"upload\"\n",

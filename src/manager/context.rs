@@ -1,14 +1,19 @@
 //! What every task of the manager needs: the hosts, the way out for events, and word of the end.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{mpsc, watch};
 
+use super::programs::Fresh;
 use super::{Host, Options};
-use crate::domain::{HostName, RequestId, SandboxRef};
+use crate::domain::{HostName, RequestId, Sandbox, SandboxRef};
 use crate::engine::{Note, SharedEngine};
 use crate::protocol::{Event, Failure, FailureKind, Reply};
+use crate::store::Moment;
+
+/// Figures of memory that are remembered of each sandbox.
+const SAMPLES: usize = 120;
 
 /// Shared by the tasks; cheap to clone.
 #[derive(Clone)]
@@ -19,6 +24,10 @@ pub(super) struct Context {
     events: mpsc::Sender<Event>,
     closing: watch::Receiver<bool>,
     turns: Arc<Turns>,
+    /// Sandboxes that end with the program they were made for.
+    pub(super) fresh: Arc<Fresh>,
+    names: Arc<Mutex<HashMap<SandboxRef, String>>>,
+    recent: Arc<Mutex<HashMap<SandboxRef, VecDeque<u64>>>>,
 }
 
 /// One lock per sandbox, for operations that must not overlap.
@@ -38,6 +47,9 @@ impl Context {
             events,
             closing,
             turns: Arc::default(),
+            fresh: Arc::default(),
+            names: Arc::default(),
+            recent: Arc::default(),
         }
     }
 
@@ -62,6 +74,69 @@ impl Context {
     /// Finds the engine of a sandbox.
     pub(super) fn engine(&self, sandbox: &SandboxRef) -> Result<&SharedEngine, Failure> {
         self.host(&sandbox.host).map(|host| &host.engine)
+    }
+
+    /// Returns how the store names the engine of a sandbox.
+    pub(super) fn place(&self, sandbox: &SandboxRef) -> Result<&str, Failure> {
+        self.host(&sandbox.host).map(|host| host.place.as_str())
+    }
+
+    /// Remembers the names of sandboxes that were seen.
+    pub(super) fn remember<'a>(&self, sandboxes: impl IntoIterator<Item = &'a Sandbox>) {
+        let seen = sandboxes.into_iter();
+        let seen = seen.map(|sandbox| (sandbox.reference.clone(), sandbox.name.clone()));
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.extend(seen);
+    }
+
+    /// Returns the name of a sandbox that was seen; empty for others.
+    pub(super) fn name_of(&self, sandbox: &SandboxRef) -> String {
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.get(sandbox).cloned().unwrap_or_default()
+    }
+
+    /// Remembers the memory that a sandbox uses, for the case that it dies.
+    pub(super) fn sampled(&self, sandbox: &SandboxRef, memory: u64) {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = recent.entry(sandbox.clone()).or_default();
+        known.push_back(memory);
+        if known.len() > SAMPLES {
+            known.pop_front();
+        }
+    }
+
+    /// Returns the memory that a sandbox used lately, the oldest first; it is forgotten with that.
+    pub(super) fn recent_memory(&self, sandbox: &SandboxRef) -> Vec<u64> {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.remove(sandbox).map(Vec::from).unwrap_or_default()
+    }
+
+    /// Tells the first trouble with the record; work goes on without it. Returns what there is.
+    pub(super) async fn noted<T>(&self, outcome: Result<T, Failure>) -> Option<T> {
+        match outcome {
+            Ok(value) => Some(value),
+            Err(failure) => {
+                tracing::warn!(%failure, "recording failed");
+                if self.options.store.is_news() {
+                    self.send(Event::Notice(failure)).await;
+                }
+                None
+            }
+        }
+    }
+
+    /// Records that a sandbox is used now.
+    pub(super) async fn touch(&self, sandbox: &SandboxRef) {
+        self.touch_at(sandbox, Moment::now()).await;
+    }
+
+    /// Records that a sandbox was used.
+    pub(super) async fn touch_at(&self, sandbox: &SandboxRef, at: Moment) {
+        if let Ok(place) = self.place(sandbox) {
+            let name = self.name_of(sandbox);
+            let touched = self.options.store.touch(place, &sandbox.id, &name, at);
+            self.noted(touched.await).await;
+        }
     }
 
     /// Sends an event, waiting for room; a front end that is gone needs none.

@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use chrono::DateTime;
@@ -24,6 +24,11 @@ use crate::protocol::{Failure, FailureKind};
 
 /// Items on their way between the blocking and the async side.
 const ON_THE_WAY: usize = 16;
+/// Items that go to the writing thread together, and how many such batches may wait for it.
+const BATCH: usize = 16;
+const BATCHES: usize = 4;
+/// How long a batch waits to become full.
+const PATIENCE: Duration = Duration::from_millis(2);
 /// Bytes read from a file at a time.
 const PIECE: usize = 256 * 1024;
 
@@ -132,11 +137,17 @@ fn describe(name: &Path, place: &Path, meta: &Metadata) -> FileEntry {
 }
 
 /// Writes a tree so that its root becomes `to`.
-pub(super) async fn write(to: PathBuf, mut tree: TreeStream) -> Result<(), Failure> {
-    let (sender, mut items) = mpsc::channel::<Item>(ON_THE_WAY);
-    let writing = tokio::task::spawn_blocking(move || write_all(to, || items.blocking_recv()));
-    while let Some(item) = tree.next().await {
-        if sender.send(item).await.is_err() {
+///
+/// What comes within a moment goes over together: waking the writing thread costs as much as writing a small piece.
+pub(super) async fn write(to: PathBuf, tree: TreeStream) -> Result<(), Failure> {
+    let (sender, mut batches) = mpsc::channel::<Vec<Item>>(BATCHES);
+    let writing = tokio::task::spawn_blocking(move || {
+        write_all(to, std::iter::from_fn(|| batches.blocking_recv()).flatten())
+    });
+    let batches_of = tokio_stream::StreamExt::chunks_timeout;
+    let mut tree = std::pin::pin!(batches_of(tree, BATCH, PATIENCE));
+    while let Some(batch) = tree.next().await {
+        if sender.send(batch).await.is_err() {
             break; // The writer has failed; it says why.
         }
     }
@@ -150,9 +161,9 @@ pub(super) async fn write(to: PathBuf, mut tree: TreeStream) -> Result<(), Failu
     written.map_err(Failure::from)
 }
 
-fn write_all(to: PathBuf, mut next: impl FnMut() -> Option<Item>) -> Result<(), EngineError> {
+fn write_all(to: PathBuf, items: impl Iterator<Item = Item>) -> Result<(), EngineError> {
     let mut target = Target::new(to)?;
-    while let Some(item) = next() {
+    for item in items {
         match item {
             Ok(TreeItem::Entry(entry)) => target.make(entry)?,
             Ok(TreeItem::Data(bytes)) => target.fill(&bytes)?,

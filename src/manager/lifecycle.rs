@@ -7,10 +7,11 @@ use futures_util::future::join_all;
 use tokio::sync::mpsc;
 
 use super::context::Context;
-use super::{Host, slots};
+use super::{Host, deaths, news, slots};
 use crate::domain::{HostName, RequestId, Sandbox, SandboxRef, SandboxSpec};
 use crate::engine::Notes;
 use crate::protocol::{Action, Event, Failure, FailureKind, Reply};
+use crate::store::Intent;
 
 /// Longest wait for an engine that only has to look something up.
 const LOOK_UP: Duration = Duration::from_secs(30);
@@ -36,13 +37,7 @@ async fn within<T>(
 
 /// Lists all hosts; it fails only if no host answers.
 pub(super) async fn refresh(context: &Context) -> Result<Reply, Failure> {
-    let lists = join_all(
-        context
-            .hosts()
-            .iter()
-            .map(|host| within(LOOK_UP, "listing sandboxes", host.engine.list())),
-    )
-    .await;
+    let lists = join_all(context.hosts().iter().map(list)).await;
     let (mut all, mut failure) = (Vec::new(), None);
     for (host, list) in context.hosts().iter().zip(lists) {
         match list {
@@ -57,6 +52,7 @@ pub(super) async fn refresh(context: &Context) -> Result<Reply, Failure> {
 }
 
 async fn announce(context: &Context, host: &Host, sandboxes: Vec<Sandbox>) -> Vec<Sandbox> {
+    context.remember(&sandboxes);
     context
         .send(Event::Sandboxes {
             host: host.name.clone(),
@@ -95,7 +91,10 @@ pub(super) async fn create(
         }
     };
     drop(reserved);
-    outcome.map(|sandbox| Reply::Created(Box::new(sandbox)))
+    let sandbox = outcome?;
+    context.remember([&sandbox]);
+    context.touch(&sandbox.reference).await;
+    Ok(Reply::Created(Box::new(sandbox)))
 }
 
 async fn interrupted(host: &Host, spec: &SandboxSpec) -> Result<Sandbox, Failure> {
@@ -109,15 +108,39 @@ async fn interrupted(host: &Host, spec: &SandboxSpec) -> Result<Sandbox, Failure
     ))
 }
 
-/// Changes a phase; operations on one sandbox wait for each other.
+/// Lists the sandboxes of one host.
+pub(super) async fn list(host: &Host) -> Result<Vec<Sandbox>, Failure> {
+    within(LOOK_UP, "listing sandboxes", host.engine.list()).await
+}
+
+/// Changes a phase; operations on one sandbox wait for each other. What ends it is put on record first, so that its end can be
+/// told from one by other hands.
 pub(super) async fn act(
     context: &Context,
     sandbox: &SandboxRef,
     action: Action,
 ) -> Result<Reply, Failure> {
-    let engine = context.engine(sandbox)?;
+    let host = context.host(&sandbox.host)?;
     let _turn = context.turn(sandbox).await;
-    engine.act(&sandbox.id, action).await?;
+    let intent = Intent {
+        action: action.verb().to_owned(),
+        reason: String::new(),
+        by: context.options.owner.clone(),
+        at: Utc::now(),
+    };
+    let store = &context.options.store;
+    let is_removal = matches!(action, Action::Remove { .. });
+    if is_removal {
+        deaths::before_removal(context, host, sandbox).await;
+    }
+    let intended = store.intend(&host.place, &sandbox.id, &intent).await;
+    context.noted(intended).await;
+    host.engine.act(&sandbox.id, action).await?;
+    if is_removal {
+        deaths::after_removal(context, host, sandbox, &intent).await;
+    } else {
+        context.touch(sandbox).await;
+    }
     Ok(Reply::Done)
 }
 
@@ -130,6 +153,30 @@ pub(super) async fn inspect(context: &Context, sandbox: &SandboxRef) -> Result<R
     )
     .await?;
     Ok(Reply::Details(Box::new(details)))
+}
+
+/// Lists processes.
+pub(super) async fn processes(context: &Context, sandbox: &SandboxRef) -> Result<Reply, Failure> {
+    let call = context.engine(sandbox)?.processes(&sandbox.id);
+    within(LOOK_UP, "listing processes", call)
+        .await
+        .map(Reply::Processes)
+}
+
+/// Tells what a sandbox has done to its files.
+pub(super) async fn changes(context: &Context, sandbox: &SandboxRef) -> Result<Reply, Failure> {
+    let call = context.engine(sandbox)?.changes(&sandbox.id);
+    within(LOOK_UP, "looking for changed files", call)
+        .await
+        .map(|changes| Reply::Changes(Box::new(changes)))
+}
+
+/// Lists the images of a host.
+pub(super) async fn images(context: &Context, host: &HostName) -> Result<Reply, Failure> {
+    let call = context.host(host)?.engine.images();
+    within(LOOK_UP, "listing images", call)
+        .await
+        .map(Reply::Images)
 }
 
 /// Lists named sessions.
@@ -162,7 +209,11 @@ pub(super) async fn drop_session(
 pub(super) async fn history(context: &Context, since: DateTime<Utc>) -> Result<Reply, Failure> {
     let mut all = Vec::new();
     for host in context.hosts() {
+        if let Ok(sandboxes) = list(host).await {
+            deaths::reconcile(context, host, &sandboxes).await;
+        }
         all.extend(within(LOOK_UP, "reading events", host.engine.history(since)).await?);
+        all.extend(news::since(context, host, since).await);
     }
     all.sort_by_key(|happening| happening.at);
     Ok(Reply::Happenings(all))

@@ -4,15 +4,24 @@
 //! bounded: a full request channel is refused at once, so that a front end never waits; a full event channel makes the manager
 //! wait, which slows the pump, which slows the sandbox.
 
-mod activity;
+mod alive;
 mod backoff;
 mod context;
+mod deaths;
+mod file_streams;
 mod host_tree;
 mod lifecycle;
+mod news;
+mod programs;
 mod pump;
+mod reaper;
+mod record;
 mod run;
+mod runs;
 mod slots;
+mod standing;
 mod streams;
+mod survey;
 mod transfer;
 mod watch;
 
@@ -22,14 +31,15 @@ use std::path::PathBuf;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::domain::HostName;
+use crate::domain::{HostName, Owner, Source};
 use crate::engine::SharedEngine;
 use crate::protocol::{Event, Request};
+use crate::store::Store;
 
 /// Requests that may wait.
 const REQUESTS: usize = 64;
-/// Events that may wait; with output in pieces of at most 64 KiB this bounds memory to 8 MiB.
-const EVENTS: usize = 128;
+/// Events that may wait; with output in pieces of at most 64 KiB this bounds memory to 4 MiB.
+const EVENTS: usize = 64;
 
 /// One engine under a name.
 #[derive(Clone)]
@@ -40,6 +50,8 @@ pub struct Host {
     pub engine: SharedEngine,
     /// Where processes that share this engine agree on free slots; `None` keeps the count to this process.
     pub slots: Option<PathBuf>,
+    /// Names the engine and the scope in the store, which several of them share.
+    pub place: String,
 }
 
 /// What the manager must know.
@@ -47,6 +59,14 @@ pub struct Host {
 pub struct Options {
     /// Most sandboxes per host.
     pub max_sandboxes: usize,
+    /// The front end, for the record.
+    pub source: Source,
+    /// May sandboxes of other tools be reaped?
+    pub reap_foreign: bool,
+    /// This process.
+    pub owner: Owner,
+    /// The record.
+    pub store: Store,
 }
 
 /// Sends requests to the manager.

@@ -4,28 +4,28 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::time::Duration;
 
-use chrono::Utc;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{Id, JoinError, JoinSet};
 
-use super::activity::Activity;
 use super::context::Context;
 use super::streams::{Input, Inputs, Stream, Streams};
-use super::{Host, Options, lifecycle, streams, transfer, watch as watching};
-use crate::domain::{RequestId, SandboxRef, StreamId};
+use super::{
+    Host, Options, deaths, file_streams, lifecycle, programs, reaper, runs, streams, transfer,
+    watch as watching,
+};
+use crate::domain::{OwnerKind, RequestId, SandboxRef, StreamId};
 use crate::protocol::{Action, Command, Event, Failure, FailureKind, Reply, Request, Topic};
 
 /// How long tasks get to clean up when the manager ends.
 const CLEAN_UP: Duration = Duration::from_secs(8);
 
 /// What a task tells the loop when it has ended.
+#[derive(Clone, Copy)]
 pub(super) enum Finished {
     /// Nothing the loop must know.
     Plain,
     /// A stream is over.
     Stream(StreamId),
-    /// A sandbox is gone.
-    Removed(SandboxRef),
 }
 
 /// The manager's own state; all of it is touched by one task only.
@@ -36,7 +36,6 @@ pub(super) struct Manager {
     /// What each task owes: a reply, and the end of a stream if it serves one.
     owed: HashMap<Id, (RequestId, Option<StreamId>)>,
     streams: Streams,
-    activity: Activity,
 }
 
 impl Manager {
@@ -48,7 +47,6 @@ impl Manager {
             tasks: JoinSet::new(),
             owed: HashMap::new(),
             streams: Streams::default(),
-            activity: Activity::default(),
         }
     }
 
@@ -84,6 +82,18 @@ impl Manager {
             );
         }
         self.tasks.shutdown().await;
+        programs::sweep(&self.context).await;
+        self.release().await;
+    }
+
+    /// Records that this process ends in order, so that what it made is no orphan.
+    async fn release(&self) {
+        let owner = &self.context.options.owner;
+        if owner.kind != OwnerKind::Cli
+            && let Err(failure) = self.context.options.store.release(owner).await
+        {
+            tracing::warn!(%failure, "the end of this process was not recorded");
+        }
     }
 
     /// Books the end of a task; one that panicked still owes what it was to say.
@@ -100,14 +110,7 @@ impl Manager {
     fn book(&mut self, finished: Finished) {
         match finished {
             Finished::Plain => {}
-            Finished::Stream(id) => self.close_stream(id),
-            Finished::Removed(sandbox) => self.activity.forget(&sandbox),
-        }
-    }
-
-    fn close_stream(&mut self, id: StreamId) {
-        if let Some(stream) = self.streams.close(id) {
-            self.activity.end(&stream.sandbox, Utc::now());
+            Finished::Stream(id) => drop(self.streams.close(id)),
         }
     }
 
@@ -121,7 +124,7 @@ impl Manager {
         // A front end that had its reply passes over a second one, but it would wait for ever for the end.
         self.context.reply(request, Err(failure.clone())).await;
         if let Some(stream) = stream {
-            self.close_stream(stream);
+            self.streams.close(stream);
             let ended = Event::Ended {
                 stream,
                 outcome: Err(failure),
@@ -137,9 +140,10 @@ impl Manager {
         match command {
             Command::Act { sandbox, action } => self.act(id, sandbox, action),
             Command::Watch(topic) => self.watch(id, &topic),
-            Command::Exec { .. } | Command::ReadFile { .. } | Command::WriteFile { .. } => {
-                self.open_stream(id, command);
-            }
+            Command::Exec { .. }
+            | Command::ReadFile { .. }
+            | Command::WriteFile { .. }
+            | Command::ReadRun { .. } => self.open_stream(id, command),
             Command::Input { stream, bytes } => self.input(id, stream, Input::Bytes(id, bytes)),
             Command::EndInput(stream) => self.input(id, stream, Input::End(id)),
             Command::Resize { stream, size } => {
@@ -161,12 +165,6 @@ impl Manager {
 
     /// Starts what is answered by one task without further ado.
     fn take_plain(&mut self, id: RequestId, command: Command) {
-        if let Command::File { sandbox, .. }
-        | Command::CopyIn { sandbox, .. }
-        | Command::CopyOut { sandbox, .. } = &command
-        {
-            self.activity.touch(sandbox, Utc::now());
-        }
         self.answer(id, move |context| async move {
             perform(&context, id, command).await
         });
@@ -192,7 +190,7 @@ impl Manager {
             } => {
                 let opened = Stream::file(sandbox);
                 self.open(id, stream, opened, |c, s| {
-                    streams::read(c, id, stream, s, path, limit)
+                    file_streams::read(c, id, stream, s, path, limit)
                 });
             }
             Command::WriteFile {
@@ -203,7 +201,18 @@ impl Manager {
             } => {
                 let opened = Stream::file(sandbox);
                 self.open(id, stream, opened, |c, s| {
-                    streams::write(c, id, stream, s, path, mode)
+                    file_streams::write(c, id, stream, s, path, mode)
+                });
+            }
+            Command::ReadRun {
+                host,
+                run,
+                stream,
+                upto,
+            } => {
+                let opened = Stream::spool(host);
+                self.open(id, stream, opened, |c, s| {
+                    runs::read(c, (id, stream), s, run, upto)
                 });
             }
             other => self.take_plain(id, other),
@@ -231,16 +240,10 @@ impl Manager {
 
     fn act(&mut self, id: RequestId, sandbox: SandboxRef, action: Action) {
         let context = self.context.clone();
-        self.activity.touch(&sandbox, Utc::now());
         self.start(id, async move {
             let outcome = lifecycle::act(&context, &sandbox, action).await;
-            let gone = outcome.is_ok() && matches!(action, Action::Remove { .. });
             context.reply(id, outcome).await;
-            if gone {
-                Finished::Removed(sandbox)
-            } else {
-                Finished::Plain
-            }
+            Finished::Plain
         });
     }
 
@@ -262,7 +265,6 @@ impl Manager {
             );
             return self.answer(id, |_| async move { Err(failure) });
         }
-        self.activity.begin(&known.sandbox, Utc::now());
         let serving = serve(self.context.clone(), (known, inputs));
         let handle = self.tasks.spawn(async move {
             serving.await;
@@ -299,7 +301,13 @@ async fn perform(context: &Context, id: RequestId, command: Command) -> Result<R
     match command {
         Command::Refresh => lifecycle::refresh(context).await,
         Command::Create { host, spec } => lifecycle::create(context, id, &host, &spec).await,
+        Command::Prepare { place, program } => {
+            programs::prepare(context, id, place, *program).await
+        }
         Command::Inspect(sandbox) => lifecycle::inspect(context, &sandbox).await,
+        Command::Processes(sandbox) => lifecycle::processes(context, &sandbox).await,
+        Command::Changes(sandbox) => lifecycle::changes(context, &sandbox).await,
+        Command::Images(host) => lifecycle::images(context, &host).await,
         Command::File { sandbox, op } => transfer::file(context, &sandbox, &op).await,
         Command::CopyIn { sandbox, from, to } => {
             transfer::copy_in(context, id, &sandbox, from, &to).await
@@ -312,6 +320,16 @@ async fn perform(context: &Context, id: RequestId, command: Command) -> Result<R
             lifecycle::drop_session(context, &sandbox, &name).await
         }
         Command::History { since } => lifecycle::history(context, since).await,
+        Command::Runs { host, filter } => runs::list(context, &host, &filter).await,
+        Command::FindRun { host, id } => runs::find(context, &host, &id).await,
+        Command::CancelRun { host, run } => runs::cancel(context, &host, &run).await,
+        Command::Standings { host, rules } => reaper::standings(context, &host, &rules).await,
+        Command::Survey { host, rules } => reaper::survey(context, &host, &rules).await,
+        Command::Reap { host, rules, only } => {
+            reaper::reap(context, &host, &rules, only.as_deref()).await
+        }
+        Command::Pin { sandbox, pinned } => reaper::pin(context, &sandbox, pinned).await,
+        Command::Remember { host, name } => deaths::remember(context, &host, &name).await,
         Command::Diagnose(host) => lifecycle::diagnose(context, &host).await,
         other => {
             let message = format!("{} was sent to the wrong place", name_of(&other));

@@ -80,7 +80,11 @@ async fn check(
 ) -> Result<(), Failure> {
     let existing = engine.list().await?;
     let mut taken = reserved.clone();
-    taken.extend(existing.into_iter().map(|sandbox| sandbox.name));
+    // Those of other tools take no place of ours.
+    let ours = existing
+        .into_iter()
+        .filter(|sandbox| sandbox.owner.is_some());
+    taken.extend(ours.map(|sandbox| sandbox.name));
     // A name in use is the engine's refusal to give, with better words.
     if taken.len() < most || taken.contains(name) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Byte streams of a session: running commands, files being read and files being written.
+//! Byte streams of a session, and the running commands among them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,18 +7,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::stream::{self, StreamExt};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
 use super::context::Context;
 use super::pump::{Pump, Pumped};
+use super::record::Record;
 use crate::domain::{
-    Ended, ExecEnd, ExecId, ExecSpec, OutputChunk, RequestId, SandboxPath, SandboxRef, StreamId,
-    StreamKind, TtySize,
+    Ended, ExecEnd, ExecId, ExecSpec, HostName, RequestId, SandboxId, SandboxRef, StreamId, TtySize,
 };
-use crate::engine::{EngineError, ExecItem, ExecStdin, RunningExec};
+use crate::engine::{ExecStdin, RunningExec};
 use crate::protocol::{Event, Failure, FailureKind, Reply};
 
 /// Pieces of input that may wait for a slow reader.
@@ -65,6 +64,16 @@ impl Stream {
             stop: Arc::default(),
         };
         (stream, inputs)
+    }
+
+    /// Describes a stream that reads what is kept on this machine, and so belongs to no sandbox.
+    pub(super) fn spool(host: HostName) -> (Self, Inputs) {
+        Self::file(SandboxRef::new(host, SandboxId::new("")))
+    }
+
+    /// Waits until someone wants the stream to end.
+    pub(super) async fn stopped(&self) {
+        self.stop.notified().await;
     }
 
     /// Passes input to the stream's task, which replies once it has been written.
@@ -116,6 +125,10 @@ pub(super) async fn exec(
     spec: ExecSpec,
 ) {
     let started = Instant::now();
+    let mut record = match Record::begin(&context, &stream, &spec).await {
+        Ok(record) => record,
+        Err(failure) => return context.reply(request, Err(failure)).await,
+    };
     let running = match context.engine(&stream.sandbox) {
         Ok(engine) => engine
             .exec(&stream.sandbox.id, &spec)
@@ -125,18 +138,23 @@ pub(super) async fn exec(
     };
     let running = match running {
         Ok(running) => running,
-        Err(failure) => return context.reply(request, Err(failure)).await,
+        Err(failure) => {
+            record.failed(&failure).await;
+            return context.reply(request, Err(failure)).await;
+        }
     };
     if let Some(terminal) = &running.terminal {
         let _ = stream.terminal.set(terminal.clone());
     }
     context.reply(request, Ok(Reply::Opened)).await;
-    let end = follow(&context, id, &stream, inputs, running).await;
+    let end = follow(&context, id, (&stream, inputs), running, &mut record).await;
+    let took = started.elapsed();
+    record.end(&end).await;
     context
         .send(Event::Ended {
             stream: id,
             outcome: Ok(end),
-            took: started.elapsed(),
+            took,
         })
         .await;
 }
@@ -145,9 +163,9 @@ pub(super) async fn exec(
 async fn follow(
     context: &Context,
     id: StreamId,
-    stream: &Stream,
-    inputs: Inputs,
+    (stream, inputs): (&Stream, Inputs),
     running: RunningExec,
+    record: &mut Record,
 ) -> ExecEnd {
     let mut pump = Pump::new(running.items);
     let feeding = feed(context, inputs, running.stdin);
@@ -157,9 +175,13 @@ async fn follow(
     loop {
         tokio::select! {
             piece = pump.next() => match piece {
-                Pumped::Output(chunk) => context.send(Event::Output { stream: id, chunk }).await,
+                Pumped::Output(chunk) => {
+                    record.put(&chunk);
+                    context.send(Event::Output { stream: id, chunk }).await;
+                }
                 Pumped::End(end) => return truth(stream, end),
             },
+            () = record.pace(), if record.is_behind() => {}
             () = &mut feeding, if !fed => fed = true,
             () = &mut closing, if !told => told = true,
             () = stream.stop.notified() => return ExecEnd::bare(Ended::Cancelled),
@@ -253,132 +275,4 @@ pub(super) async fn resize(
         .resize(terminal, size)
         .await?;
     Ok(Reply::Done)
-}
-
-/// Reads a file: opened, its bytes as standard output, then its end.
-pub(super) async fn read(
-    context: Context,
-    request: RequestId,
-    id: StreamId,
-    (stream, _inputs): (Stream, Inputs),
-    path: SandboxPath,
-    limit: Option<u64>,
-) {
-    let started = Instant::now();
-    let opened = match context.engine(&stream.sandbox) {
-        Ok(engine) => engine
-            .read(&stream.sandbox.id, &path, limit)
-            .await
-            .map_err(Failure::from),
-        Err(failure) => Err(failure),
-    };
-    let bytes = match opened {
-        Ok(bytes) => bytes,
-        Err(failure) => return context.reply(request, Err(failure)).await,
-    };
-    context.reply(request, Ok(Reply::Opened)).await;
-    let outcome = deliver(&context, id, &stream, bytes).await;
-    context
-        .send(Event::Ended {
-            stream: id,
-            outcome,
-            took: started.elapsed(),
-        })
-        .await;
-}
-
-async fn deliver(
-    context: &Context,
-    id: StreamId,
-    stream: &Stream,
-    bytes: crate::engine::ByteStream,
-) -> Result<ExecEnd, Failure> {
-    let (failures, mut failed) = mpsc::channel(1);
-    let items = bytes.filter_map(move |piece| {
-        let item = match piece {
-            Ok(bytes) => Some(ExecItem::Chunk(OutputChunk {
-                stream: StreamKind::Stdout,
-                bytes,
-            })),
-            Err(error) => {
-                let _ = failures.try_send(Failure::from(error));
-                None
-            }
-        };
-        std::future::ready(item)
-    });
-    let mut pump = Pump::new(items.boxed());
-    loop {
-        tokio::select! {
-            piece = pump.next() => match piece {
-                Pumped::Output(chunk) => context.send(Event::Output { stream: id, chunk }).await,
-                Pumped::End(_) => return failed.try_recv().map_or(Ok(ExecEnd::bare(Ended::Code(0))), Err),
-            },
-            () = stream.stop.notified() => return Ok(ExecEnd::bare(Ended::Cancelled)),
-            () = context.closing() => return Ok(ExecEnd::bare(Ended::Cancelled)),
-        }
-    }
-}
-
-/// Writes a file: opened, then its end once all input has arrived.
-pub(super) async fn write_file(
-    context: &Context,
-    stream: &Stream,
-    inputs: Inputs,
-    path: &SandboxPath,
-    mode: Option<u32>,
-) -> Result<ExecEnd, Failure> {
-    let engine = context.engine(&stream.sandbox)?;
-    let bytes = content(context.clone(), inputs);
-    tokio::select! {
-        written = engine.write(&stream.sandbox.id, path, mode, bytes) => written.map(|()| ExecEnd::bare(Ended::Code(0))).map_err(Failure::from),
-        () = stream.stop.notified() => Ok(ExecEnd::bare(Ended::Cancelled)),
-        () = context.closing() => Ok(ExecEnd::bare(Ended::Cancelled)),
-    }
-}
-
-/// Serves a file write.
-pub(super) async fn write(
-    context: Context,
-    request: RequestId,
-    id: StreamId,
-    (stream, inputs): (Stream, Inputs),
-    path: SandboxPath,
-    mode: Option<u32>,
-) {
-    let started = Instant::now();
-    context.reply(request, Ok(Reply::Opened)).await;
-    let outcome = write_file(&context, &stream, inputs, &path, mode).await;
-    context
-        .send(Event::Ended {
-            stream: id,
-            outcome,
-            took: started.elapsed(),
-        })
-        .await;
-}
-
-/// Turns input into file content; input that stops without its end is an error, so that no half file is kept.
-fn content(context: Context, inputs: Inputs) -> crate::engine::ByteStream {
-    stream::unfold(Some((context, inputs)), |state| async move {
-        let (context, mut inputs) = state?;
-        match inputs.recv().await {
-            Some(Input::Bytes(request, bytes)) => {
-                context.reply(request, Ok(Reply::Done)).await;
-                Some((Ok(bytes), Some((context, inputs))))
-            }
-            Some(Input::End(request)) => {
-                context.reply(request, Ok(Reply::Done)).await;
-                None
-            }
-            None => Some((
-                Err(EngineError::new(
-                    FailureKind::Interrupted,
-                    "the content was cut off",
-                )),
-                None,
-            )),
-        }
-    })
-    .boxed()
 }

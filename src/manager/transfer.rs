@@ -22,6 +22,7 @@ pub(super) async fn file(
     sandbox: &SandboxRef,
     op: &FileOp,
 ) -> Result<Reply, Failure> {
+    context.touch(sandbox).await;
     let mut entries = context.engine(sandbox)?.file(&sandbox.id, op).await?;
     match op {
         FileOp::List(_) => Ok(Reply::Entries(entries)),
@@ -41,6 +42,7 @@ pub(super) async fn copy_in(
     from: PathBuf,
     to: &SandboxPath,
 ) -> Result<Reply, Failure> {
+    context.touch(sandbox).await;
     let engine = context.engine(sandbox)?;
     let meter = Meter::default();
     let tree = meter.measure(host_tree::read(from.clone()));

@@ -9,23 +9,37 @@ use tokio_stream::StreamMap;
 use super::Host;
 use super::backoff::Backoff;
 use super::context::Context;
-use crate::domain::{Happening, Sample, Sandbox, SandboxRef};
+use super::{deaths, news, standing};
+use crate::domain::{Happening, Sample, Sandbox, SandboxRef, What};
 use crate::engine::{EngineError, Result};
 use crate::protocol::{Event, Failure, FailureKind, Link, Topic};
+use crate::store::Moment;
 
 /// How often a silent connection is asked whether it lives.
 const PULSE: Duration = Duration::from_secs(10);
 
+/// How often the record is looked at for what other processes wrote.
+const NEWS: Duration = Duration::from_millis(700);
+
 /// Watches until the manager ends.
 pub(super) async fn watch(context: &Context, host: &Host, topic: &Topic) {
+    let watching = async {
+        match topic {
+            Topic::Standings { rules, reap_every } => {
+                standing::keep_telling(context, host, rules, *reap_every).await;
+            }
+            Topic::Happenings | Topic::Samples(_) => keep_watching(context, host, topic).await,
+        }
+    };
     tokio::select! {
         () = context.closing() => {}
-        () = keep_watching(context, host, topic) => {}
+        () = watching => {}
     }
 }
 
 async fn keep_watching(context: &Context, host: &Host, topic: &Topic) {
     let mut backoff = Backoff::new();
+    let mut told = Utc::now();
     let mut down_since: Option<DateTime<Utc>> = None;
     loop {
         let mut session = Session {
@@ -34,8 +48,11 @@ async fn keep_watching(context: &Context, host: &Host, topic: &Topic) {
             topic,
             samples: StreamMap::new(),
             answered: false,
+            told,
         };
-        let why = match session.run().await {
+        let outcome = session.run().await;
+        told = session.told;
+        let why = match outcome {
             Ok(()) => {
                 EngineError::new(FailureKind::Unreachable, "the engine closed the connection")
             }
@@ -70,6 +87,8 @@ struct Session<'a> {
     topic: &'a Topic,
     samples: StreamMap<SandboxRef, BoxStream<'static, Result<Sample>>>,
     answered: bool,
+    /// Up to when the record was told.
+    told: DateTime<Utc>,
 }
 
 impl Session<'_> {
@@ -85,6 +104,7 @@ impl Session<'_> {
             })
             .await;
         self.relist().await?;
+        let mut news = tokio::time::interval(NEWS);
         let mut pulse = tokio::time::interval_at(tokio::time::Instant::now() + PULSE, PULSE);
         loop {
             tokio::select! {
@@ -93,12 +113,14 @@ impl Session<'_> {
                     None => return Ok(()),
                 },
                 Some((sandbox, sample)) = self.samples.next(), if !self.samples.is_empty() => self.sampled(sandbox, sample),
+                _ = news.tick(), if *self.topic == Topic::Happenings => self.tell_news().await,
                 _ = pulse.tick() => drop(self.host.engine.info().await?),
             }
         }
     }
 
     async fn happened(&mut self, happening: Happening) -> Result<()> {
+        self.used(&happening).await;
         let relist = happening.what.changes_list();
         if *self.topic == Topic::Happenings {
             self.context.send(Event::Happened(happening)).await;
@@ -106,9 +128,34 @@ impl Session<'_> {
         if relist { self.relist().await } else { Ok(()) }
     }
 
+    /// Records uses by other tools.
+    async fn used(&mut self, happening: &Happening) {
+        let is_use = matches!(
+            happening.what,
+            What::Exec { .. } | What::ExecEnded { .. } | What::Started | What::Resumed
+        );
+        if is_use && *self.topic == Topic::Happenings {
+            let at = Moment::now().back_to(happening.at);
+            self.context.touch_at(&happening.sandbox, at).await;
+        }
+    }
+
+    /// Tells what came on record since the last look.
+    async fn tell_news(&mut self) {
+        let news = news::since(self.context, self.host, self.told).await;
+        for happening in news {
+            self.told = self.told.max(happening.at);
+            self.context.send(Event::Happened(happening)).await;
+        }
+    }
+
     /// Tells the whole list, and samples what runs now.
     async fn relist(&mut self) -> Result<()> {
         let sandboxes = self.host.engine.list().await?;
+        self.context.remember(&sandboxes);
+        if *self.topic == Topic::Happenings {
+            deaths::reconcile(self.context, self.host, &sandboxes).await;
+        }
         if let Topic::Samples(wanted) = self.topic {
             self.sample_running(&sandboxes, wanted.as_deref()).await?;
         }
@@ -143,7 +190,10 @@ impl Session<'_> {
 
     fn sampled(&mut self, sandbox: SandboxRef, sample: Result<Sample>) {
         match sample {
-            Ok(sample) => self.context.offer(Event::Sampled { sandbox, sample }),
+            Ok(sample) => {
+                self.context.sampled(&sandbox, sample.memory_bytes);
+                self.context.offer(Event::Sampled { sandbox, sample });
+            }
             // A sandbox that has just gone ends its stream so; the list tells the rest.
             Err(_) => drop(self.samples.remove(&sandbox)),
         }

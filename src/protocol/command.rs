@@ -1,12 +1,15 @@
 //! What a front end may ask of the manager.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
+use super::{Place, Program};
 use crate::domain::{
-    ExecSpec, HostName, RequestId, SandboxPath, SandboxRef, SandboxSpec, StreamId, TtySize,
+    ExecId, ExecSpec, HostName, ReapRules, RequestId, SandboxPath, SandboxRef, SandboxSpec,
+    StreamId, TtySize,
 };
 
 /// A command with the id that its one reply will carry.
@@ -39,6 +42,12 @@ pub enum Command {
     },
     /// Tell everything about a sandbox.
     Inspect(SandboxRef),
+    /// List the processes of a sandbox.
+    Processes(SandboxRef),
+    /// Tell which files of a sandbox are not as they were.
+    Changes(SandboxRef),
+    /// List the images that a host has.
+    Images(HostName),
     /// Run a command; output and end come as events of `stream`.
     Exec {
         /// Where.
@@ -47,6 +56,13 @@ pub enum Command {
         stream: StreamId,
         /// What.
         spec: Box<ExecSpec>,
+    },
+    /// Get a program ready to run: packages, sandbox, file. The reply holds the command for `Exec`.
+    Prepare {
+        /// Where.
+        place: Place,
+        /// What.
+        program: Box<Program>,
     },
     /// Read a file; its bytes and end come as events of `stream`.
     ReadFile {
@@ -127,10 +143,99 @@ pub enum Command {
         /// From when on.
         since: DateTime<Utc>,
     },
+    /// List recorded runs, the newest first.
+    Runs {
+        /// Of which host.
+        host: HostName,
+        /// Which.
+        filter: RunFilter,
+    },
+    /// Find one recorded run by a unique start of its id.
+    FindRun {
+        /// Of which host.
+        host: HostName,
+        /// The start of its id.
+        id: String,
+    },
+    /// Show what a run printed; its output and end come as events of `stream`.
+    ReadRun {
+        /// Of which host.
+        host: HostName,
+        /// Which run.
+        run: ExecId,
+        /// The id of its stream.
+        stream: StreamId,
+        /// Up to now, or until it ends?
+        upto: Upto,
+    },
+    /// End a run, whatever process holds it.
+    CancelRun {
+        /// Of which host.
+        host: HostName,
+        /// Which.
+        run: ExecId,
+    },
+    /// Tell how all sandboxes of a host stand, as far as that is on record.
+    Standings {
+        /// Which host.
+        host: HostName,
+        /// What decides over them.
+        rules: ReapRules,
+    },
+    /// Tell what reaping would do, after a thorough look.
+    Survey {
+        /// Which host.
+        host: HostName,
+        /// What decides.
+        rules: ReapRules,
+    },
+    /// Reap.
+    Reap {
+        /// Which host.
+        host: HostName,
+        /// What decides.
+        rules: ReapRules,
+        /// Nothing else than these, and only those of them that are due.
+        only: Option<Vec<SandboxRef>>,
+    },
+    /// Exempt a sandbox from reaping, or let it be reaped again.
+    Pin {
+        /// Which.
+        sandbox: SandboxRef,
+        /// Exempt?
+        pinned: bool,
+    },
+    /// Tell what is remembered of a sandbox that is gone.
+    Remember {
+        /// Of which host.
+        host: HostName,
+        /// Its name, or the start of its id.
+        name: String,
+    },
     /// Keep sending events on a topic, across restarts of the engine.
     Watch(Topic),
     /// Check the engine of a host.
     Diagnose(HostName),
+}
+
+/// How long the output of a run is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Upto {
+    /// What there is.
+    Now,
+    /// Until the run has ended.
+    End,
+}
+
+/// Which recorded runs are asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunFilter {
+    /// Only of this sandbox: its name, or the start of its id.
+    pub sandbox: Option<String>,
+    /// Only those that have not ended.
+    pub under_way: bool,
+    /// At most so many, the newest.
+    pub limit: u32,
 }
 
 /// Changes of phase; each is idempotent.
@@ -201,6 +306,13 @@ pub enum FileOp {
 pub enum Topic {
     /// Happenings, with the whole list after each change.
     Happenings,
+    /// How sandboxes stand, every few seconds; with an interval, the reaper runs too.
+    Standings {
+        /// What decides over them.
+        rules: ReapRules,
+        /// Time between two rounds of the reaper; `None` for none.
+        reap_every: Option<Duration>,
+    },
     /// Live figures of these sandboxes, or of all running ones.
     Samples(Option<Vec<SandboxRef>>),
 }

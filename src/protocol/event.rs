@@ -5,10 +5,11 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::Failure;
+use super::{Failure, Prepared};
 use crate::domain::{
-    Check, Details, EngineInfo, ExecEnd, FileEntry, Happening, HostName, OutputChunk, RequestId,
-    Sample, Sandbox, SandboxRef, StreamId,
+    Changes, Check, Death, Details, EngineInfo, ExecEnd, FileEntry, Happening, HostName, Image,
+    LastEnd, OutputChunk, Process, Reaped, RequestId, Run, Sample, Sandbox, SandboxRef, Standing,
+    StreamId,
 };
 
 /// Something the front end should know.
@@ -64,6 +65,24 @@ pub enum Event {
         /// How long it took.
         took: Duration,
     },
+    /// Something is wrong that does not stop anything; told once.
+    Notice(Failure),
+    /// Output of a run is missing here, so much of it.
+    Missing {
+        /// Of which stream.
+        stream: StreamId,
+        /// Bytes that were not kept.
+        bytes: u64,
+    },
+    /// How the sandboxes of a host stand now.
+    Standings {
+        /// Which host.
+        host: HostName,
+        /// How they stand.
+        standings: Vec<Standing>,
+    },
+    /// What the reaper did by itself.
+    Reaped(Vec<Reaped>),
     /// The connection to a host changed.
     Link {
         /// Which host.
@@ -100,8 +119,16 @@ pub enum Reply {
     Sandboxes(Vec<Sandbox>),
     /// The new sandbox.
     Created(Box<Sandbox>),
+    /// The program can start.
+    Prepared(Box<Prepared>),
     /// Everything about a sandbox.
     Details(Box<Details>),
+    /// The processes of a sandbox.
+    Processes(Vec<Process>),
+    /// What a sandbox has done to its files.
+    Changes(Box<Changes>),
+    /// The images at hand.
+    Images(Vec<Image>),
     /// A directory.
     Entries(Vec<FileEntry>),
     /// One file.
@@ -112,8 +139,40 @@ pub enum Reply {
     Sessions(Vec<SessionInfo>),
     /// What happened.
     Happenings(Vec<Happening>),
+    /// Recorded runs.
+    Runs(Vec<Run>),
+    /// One recorded run.
+    Run(Box<Run>),
+    /// How sandboxes stand.
+    Standings(Vec<Standing>),
+    /// What reaping found or did, and leftovers that go or went.
+    Reaped(Vec<Reaped>, Vec<Leftover>),
+    /// What is remembered of a sandbox that is gone.
+    Epitaph(Option<Box<Epitaph>>),
     /// What `doctor` found.
     Checks(Vec<Check>),
+}
+
+/// Something that carries our label and belongs to no sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct Leftover {
+    /// What it is, such as `volume`.
+    pub kind: String,
+    /// What it is called.
+    pub name: String,
+}
+
+/// What is remembered of a sandbox that is gone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Epitaph {
+    /// Which.
+    pub sandbox: SandboxRef,
+    /// Its name.
+    pub name: String,
+    /// How it ended.
+    pub death: Death,
+    /// How its last run ended, if not well.
+    pub last_end: Option<LastEnd>,
 }
 
 /// What a copy moved.

@@ -37,6 +37,27 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
+    /// Reads the word used in JSON.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        let all = [
+            Self::NotFound,
+            Self::Conflict,
+            Self::ImageMissing,
+            Self::Unreachable,
+            Self::Timeout,
+            Self::Denied,
+            Self::Invalid,
+            Self::Refused,
+            Self::Unsupported,
+            Self::NoSpace,
+            Self::Busy,
+            Self::Interrupted,
+            Self::Internal,
+        ];
+        all.into_iter().find(|kind| kind.word() == word)
+    }
+
     /// Returns the word used in JSON.
     #[must_use]
     pub fn word(self) -> &'static str {

@@ -3,7 +3,9 @@
 mod command;
 mod event;
 mod failure;
+mod program;
 
-pub use command::{Action, Command, FileOp, Request, Topic};
-pub use event::{Copied, Event, Link, Reply, SessionInfo};
+pub use command::{Action, Command, FileOp, Request, RunFilter, Topic, Upto};
+pub use event::{Copied, Epitaph, Event, Leftover, Link, Reply, SessionInfo};
 pub use failure::{Failure, FailureKind};
+pub use program::{CacheUse, Place, Prepared, Program, Step};

@@ -40,7 +40,7 @@ pub(super) fn perform(
         },
         Effect::Copy(text) => copy(&text),
         Effect::EditExternally { text, extension } => {
-            Done::Redraw(Some(Msg::Edited(edit(&text, extension, mouse))))
+            Done::Redraw(Some(Msg::Edited(edit(&text, &extension, mouse))))
         }
         Effect::SaveLocal { path, bytes } => Done::Tell(Msg::SavedLocal(save(&path, &bytes))),
         Effect::Mouse(ours) => {

@@ -20,6 +20,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use crate::app::files::HostPlaces;
 use crate::app::pending::{Pending, Purpose};
+use crate::app::reap::rules;
 use crate::app::{AppState, Effect, Msg, Settings, update};
 use crate::manager::ManagerHandle;
 use crate::protocol::{Command, Event, Failure, FailureKind, Topic};
@@ -102,12 +103,18 @@ impl Loop {
     fn begin(&mut self) {
         let left = self.recovery.take();
         self.tell(Msg::Recovered(left));
-        for topic in [Topic::Happenings, Topic::Samples(None)] {
+        let settings = &self.state.settings;
+        let manager = &settings.config.manager;
+        let standings = Topic::Standings {
+            rules: rules(manager),
+            reap_every: (!settings.read_only).then_some(manager.cleanup_interval),
+        };
+        for topic in [Topic::Happenings, Topic::Samples(None), standings] {
             let pending = Pending {
                 label: String::new(),
                 since: self.state.now,
                 purpose: Purpose::Quiet,
-                note: None,
+                progress: None,
             };
             let request = self.state.pending.request(Command::Watch(topic), pending);
             self.perform(vec![Effect::Submit(request)]);

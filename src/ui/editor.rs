@@ -10,8 +10,8 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
 use super::theme::{Role, Theme};
-use crate::app::Language;
 use crate::app::editor::{Buffer, EditorState, Glyph, Place, View, column_of, glyphs};
+use crate::code::Language;
 use crate::text::{display_width, truncate};
 
 /// What is shown where there is no code yet.
@@ -74,7 +74,7 @@ impl<'a> EditorPane<'a> {
 
     fn badge(&self) -> String {
         let buffer = self.state.current();
-        let language = buffer.language.map_or("text", Language::name);
+        let language = buffer.language.as_ref().map_or("text", Language::name);
         match buffer.read_only {
             Some(_) => format!(" {language}, read-only "),
             None => format!(" {language} "),

@@ -89,8 +89,12 @@ impl FilesPane<'_> {
         let Some(place) = self.state.place() else {
             return "files".to_owned();
         };
-        let folder = safe_line(place.folder.as_bytes());
-        let mut title = format!("{}:{folder}", safe_line(&place.name));
+        let name = safe_line(&place.name);
+        let mut title = if self.state.shows_changes() {
+            format!("{name}: changed since creation")
+        } else {
+            format!("{name}:{}", safe_line(place.folder.as_bytes()))
+        };
         if self.state.is_listed() {
             title.push_str(&self.counts());
         }
@@ -142,6 +146,7 @@ impl FilesPane<'_> {
     fn why_empty(&self) -> &'static str {
         let listing = self.state.listing();
         match listing.total() {
+            0 if self.state.shows_changes() => "Nothing has changed. c shows the folder again.",
             0 => "This folder is empty.",
             _ if listing.filter().is_empty() => "All files here are hidden.",
             _ => "No file matches the filter.",

@@ -6,8 +6,13 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
 use super::theme::{Role, Theme};
+use super::widgets::meter;
+use crate::app::pending::Progress;
 use crate::app::{AppState, Tone};
-use crate::text::safe_line;
+use crate::text::{human, safe_line};
+
+/// Cells of a progress bar.
+const BAR: usize = 10;
 
 const SPINNER: [&str; 4] = ["|", "/", "-", "\\"];
 
@@ -45,7 +50,10 @@ fn pending<'a>(state: &AppState, theme: &Theme) -> Option<Span<'a>> {
     let more = state.pending.shown().count() - 1;
     let seconds = (state.now - oldest.since).num_seconds().max(0);
     let turn = usize::try_from(seconds).unwrap_or(0) % SPINNER.len();
-    let words = oldest.note.as_ref().unwrap_or(&oldest.label);
+    let words = match &oldest.progress {
+        Some(progress) => far(progress, theme),
+        None => oldest.label.clone(),
+    };
     let others = if more > 0 {
         format!(" +{more}")
     } else {
@@ -54,9 +62,24 @@ fn pending<'a>(state: &AppState, theme: &Theme) -> Option<Span<'a>> {
     let text = format!(
         "{} {} {seconds} s{others}  ",
         SPINNER.get(turn).unwrap_or(&""),
-        safe_line(words)
+        safe_line(&words)
     );
     Some(Span::styled(text, theme.style(Role::Warn)))
+}
+
+/// Says how far something is, with a bar where the end is known.
+#[allow(clippy::cast_precision_loss)] // A bar needs no exact bytes.
+fn far(progress: &Progress, theme: &Theme) -> String {
+    let Progress { note, done, total } = progress;
+    match total.filter(|total| *total > 0) {
+        Some(total) => {
+            let bar = meter(*done as f64 / total as f64, BAR, theme.ascii);
+            let percent = done.saturating_mul(100) / total;
+            format!("{note} {bar} {percent}% of {}", human::bytes(total))
+        }
+        None if *done > 0 => format!("{note} {}", human::bytes(*done)),
+        None => note.clone(),
+    }
 }
 
 fn hints<'a>(state: &AppState, theme: &Theme) -> Vec<Span<'a>> {

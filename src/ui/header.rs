@@ -8,16 +8,7 @@ use ratatui::widgets::Widget;
 use super::theme::{Role, Theme};
 use crate::app::AppState;
 use crate::protocol::Link;
-use crate::text::{human, safe_line};
-
-/// Tells whether no host answers.
-pub(super) fn is_down(state: &AppState) -> bool {
-    !state.links.is_empty()
-        && state
-            .links
-            .values()
-            .all(|link| matches!(link, Link::Down { .. }))
-}
+use crate::text::safe_line;
 
 /// Draws the line.
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &AppState, theme: &Theme) {
@@ -52,10 +43,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &AppState, theme: &
 }
 
 fn link_spans<'a>(state: &AppState, theme: &Theme) -> Vec<Span<'a>> {
-    let Some(link) = state.links.values().next() else {
+    let Some(known) = state.engine.links().next() else {
         return vec![Span::styled("connecting…", theme.style(Role::Muted))];
     };
-    match link {
+    match &known.link {
         Link::Up(info) => {
             let text = format!(
                 "{} {} at {}",
@@ -68,18 +59,8 @@ fn link_spans<'a>(state: &AppState, theme: &Theme) -> Vec<Span<'a>> {
                 Span::styled(text, theme.style(Role::Muted)),
             ]
         }
-        Link::Down {
-            why,
-            since,
-            retry_in,
-        } => {
-            let down = u64::try_from((state.now - *since).num_seconds()).unwrap_or(0);
-            let text = format!(
-                "✗ no engine for {}: {} (next try in {})",
-                human::age(down),
-                safe_line(&why.message),
-                human::duration(*retry_in)
-            );
+        Link::Down { why, .. } => {
+            let text = format!("✗ no engine: {}", safe_line(&why.message));
             vec![Span::styled(text, theme.style(Role::Error))]
         }
     }

@@ -1,5 +1,6 @@
 //! Pure drawing: `&AppState` to cells. The map of the screen is in `app::layout`.
 
+mod banner;
 pub mod editor;
 pub mod files;
 mod footer;
@@ -9,6 +10,8 @@ pub mod output;
 mod overlay;
 mod sandboxes;
 pub mod shell;
+#[cfg(test)]
+mod tests;
 pub mod theme;
 mod widgets;
 
@@ -32,6 +35,7 @@ pub fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme) {
         return too_small(frame, theme);
     };
     header::draw(frame, areas.header, state, theme);
+    banner::draw(frame, areas.banner, state, theme);
     for (pane, area) in &areas.panes {
         draw_pane(frame, *pane, *area, state, theme);
     }
@@ -78,7 +82,7 @@ fn draw_sandboxes(
         state: &state.sandboxes,
         theme,
         now: state.now,
-        stale: header::is_down(state),
+        stale: state.engine.down().is_some(),
     };
     let inner = frame::draw(frame, area, "1 Sandboxes", pane.title(), theme, focused);
     frame.render_widget(pane, inner);

@@ -25,6 +25,9 @@ const VERBS: &[&[&str]] = &[
     &["rm", "demo-idle"],
     &["stop", "demo-python", "demo-node"],
     &["exec", "demo-python", "--", "echo", "hello"],
+    &["run", "out.py", "--sandbox", "demo-python"],
+    &["check", "out.py"],
+    &["deps", "out.py"],
     &["sessions", "demo-python"],
     &["files", "ls", "demo-python"],
     &["files", "cat", "demo-python", "main.py"],
@@ -38,6 +41,9 @@ const VERBS: &[&[&str]] = &[
     &["stats"],
     &["stats", "demo-python"],
     &["inspect", "demo-python"],
+    &["top", "demo-python"],
+    &["changes", "demo-python"],
+    &["images"],
     &["events"],
     &["doctor"],
     &["config", "path"],
@@ -59,6 +65,7 @@ const CHANGING: &[&[&str]] = &[
     &["resume", "demo-python"],
     &["rm", "-f", "demo-python"],
     &["exec", "demo-python", "--", "true"],
+    &["run", "out.py", "--sandbox", "demo-python"],
     &["sessions", "demo-python", "--drop", "x"],
     &["shell", "demo-python"],
     &["files", "put", "demo-python", "a"],
@@ -80,8 +87,8 @@ fn every_verb_explains_itself() {
     let place = Place::demo();
     let top = place.run(&["--help"]).ok();
     assert!(top.text().contains("Usage: sandtop") && top.text().contains("Exit codes"));
-    let verbs = "ls create start stop restart kill pause resume rm exec sessions shell files cp stats inspect events \
-                 doctor config completions man";
+    let verbs = "ls create start stop restart kill pause resume rm exec run sessions shell files cp stats inspect events \
+                 check deps doctor config completions man";
     let nested = "files ls|files cat|files put|files rm|files mv|files mkdir|files stat|\
                   config path|config show|config check|config default";
     for verb in verbs.split_whitespace().chain(nested.split('|')) {
@@ -394,7 +401,12 @@ fn a_socket_that_may_not_be_used_is_told() {
         // Root may do everything; somebody else may not, and must reach the program and the socket.
         use std::os::unix::process::CommandExt;
         let program = place.path("sandtop");
-        fs::copy(env!("CARGO_BIN_EXE_sandtop"), &program).unwrap();
+        // Copied by another process: a test beside this one that forks while we write would keep the file busy.
+        let copied = Command::new("cp")
+            .arg(env!("CARGO_BIN_EXE_sandtop"))
+            .arg(&program)
+            .status();
+        assert!(copied.unwrap().success());
         fs::set_permissions(place.home.path(), fs::Permissions::from_mode(0o777)).unwrap();
         command = Command::new(&program);
         command
@@ -593,6 +605,7 @@ fn the_configuration_can_be_looked_at() {
     assert_eq!(shown["deps"]["cache_dir"].take(), cache);
     assert_eq!(default["deps"]["cache_dir"].take(), "");
     default["profiles"] = json!({});
+    default["languages"] = json!({});
     assert_eq!(shown, default);
     // What `default` prints is a valid file that changes nothing.
     let copied = Place::demo()

@@ -47,6 +47,13 @@ fn the_whole_story_in_text() {
         .says("2 entries");
     place.run(&["cp", &format!("{name}:source"), "back"]).ok();
     assert_eq!(tree(&source), tree(&place.path("back")));
+    let top = place.run(&["top", &name]).ok();
+    assert!(top.text().contains("COMMAND") && top.text().contains("guest init"));
+    let changes = place.run(&["changes", &name]).ok().says("3 added");
+    let expected = "A /workspace/a.txt\nA /workspace/source/\nA /workspace/source/f\n";
+    assert_eq!(changes.text(), expected);
+    let images = place.run(&["images"]).ok();
+    assert!(images.text().contains(&busybox()), "{}", images.text());
     let stats = place.run(&["stats", &name]).ok();
     assert!(stats.text().contains("MEMORY") && stats.text().contains(&name));
     let about = place.run(&["inspect", &name]).ok();
@@ -145,6 +152,7 @@ fn the_whole_story_in_json() {
         stats[0]["pids"].as_u64().is_some_and(|pids| pids > 0),
         "{stats}"
     );
+    what_is_looked_at_in_json(&place, &name, &image);
     let about = place.json_ok(&["inspect", &name]);
     let posture = &about["posture"];
     assert_eq!(posture["caps"], json!([]));
@@ -164,8 +172,6 @@ fn the_whole_story_in_json() {
     for word in ["created", "started", "exec", "exec_ended"] {
         assert!(words.contains(&word), "{word} in {words:?}");
     }
-    assert_eq!(place.json_ok(&["sessions", &name]), json!([]));
-    assert_eq!(place.json_ok(&["doctor"])["ok"], true);
     let (code, refused) = place.json(&["rm", &name]);
     assert_eq!((code, &refused["error"]["kind"]), (1, &json!("conflict")));
     assert_eq!(
@@ -173,6 +179,28 @@ fn the_whole_story_in_json() {
         json!({"name": name, "ok": true})
     );
     assert_eq!(place.belongings(), Vec::<String>::new());
+}
+
+/// Processes, changed files and images.
+fn what_is_looked_at_in_json(place: &Place, name: &str, image: &str) {
+    let top = place.json_ok(&["top", name]);
+    let commands = top.as_array().unwrap().iter();
+    let commands: Vec<&str> = commands.filter_map(|p| p["command"].as_str()).collect();
+    assert!(commands.contains(&"/.sandtop/guest init"), "{commands:?}");
+    assert!(
+        top[0]["pid"] == 1 && top[0]["memory_bytes"].is_u64(),
+        "{top}"
+    );
+    let changes = place.json_ok(&["changes", name]);
+    assert_eq!(changes["changes"][0]["path"], "/workspace/a.txt");
+    assert_eq!(changes["changes"][0]["change"], "added");
+    assert_eq!(changes["changes"][0]["size"], 8);
+    assert!(changes["looked_at"].is_array() && changes["gaps"].is_array());
+    let images = place.json_ok(&["images"]);
+    let is_ours = |known: &Value| known["name"].as_str().is_some_and(|n| n.starts_with(image));
+    assert!(images.as_array().unwrap().iter().any(is_ours), "{images}");
+    assert_eq!(place.json_ok(&["sessions", name]), json!([]));
+    assert_eq!(place.json_ok(&["doctor"])["ok"], true);
 }
 
 #[test]

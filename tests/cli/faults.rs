@@ -272,6 +272,27 @@ fn a_reader_that_hangs_up_ends_the_command() {
 }
 
 #[test]
+fn a_reader_that_does_not_read_keeps_no_interrupt_away() {
+    let Some(place) = Place::docker() else { return };
+    let name = place.sandbox(&[]);
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let mut command = place.command(&["exec", &name, "--", "yes"]);
+    command.stdout(writer).stderr(Stdio::piped());
+    let running = Running::start_as_is(command);
+    reader.read_exact(&mut [0; 10]).unwrap();
+    // A full pipe stays full: the same bytes wait at two looks while the command could print gigabytes.
+    let mut waiting = 0;
+    until("the pipe is full", || {
+        let before = waiting;
+        waiting = rustix::io::ioctl_fionread(&reader).unwrap();
+        waiting > 4096 && waiting == before
+    });
+    running.signal(Signal::INT);
+    running.wait().exits(130);
+    assert_eq!(processes(&place, &name, "yes"), 0);
+}
+
+#[test]
 fn an_interrupted_command_leaves_nothing_running() {
     let Some(place) = Place::docker() else { return };
     let name = place.sandbox(&[]);

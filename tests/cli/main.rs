@@ -6,9 +6,12 @@
     clippy::indexing_slicing
 )] // A test that cannot go on says so by panicking.
 
+mod code;
 mod dashboard;
 mod demo;
 mod docker;
 mod faults;
+mod reaping;
+mod runs;
 mod support;
 mod terminal;

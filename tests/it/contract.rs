@@ -1,12 +1,14 @@
 //! The engine contract: one function per clause, and a test of each clause for each engine.
 //!
-//! The numbers are those of the clauses in `src/engine/mod.rs`; what has none holds for the Docker engine alone.
+//! The numbers are those of the clauses in `src/engine/mod.rs`; `real` ones need more than a simulation can tell.
 
+mod embedded;
 mod ends;
 mod execs;
 mod files;
 mod isolation;
 mod lives;
+mod looks;
 mod outages;
 mod sessions;
 mod trees;
@@ -14,7 +16,12 @@ mod trees;
 use crate::support::Fixture;
 
 macro_rules! contract {
-    (both { $($both:ident::$clause:ident,)* } docker_only { $($only:ident::$fact:ident,)* }) => {
+    (
+        all { $($both:ident::$clause:ident,)* }
+        real { $($real:ident::$truth:ident,)* }
+        docker_only { $($only:ident::$fact:ident,)* }
+        local_only { $($own:ident::$fact_here:ident,)* }
+    ) => {
         mod demo {
             $(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -35,9 +42,44 @@ macro_rules! contract {
             )*
             $(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $truth() {
+                    if let Some(fixture) = super::Fixture::docker().await {
+                        super::$real::$truth(&fixture).await;
+                    }
+                }
+            )*
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $fact() {
                     if let Some(fixture) = super::Fixture::docker().await {
                         super::$only::$fact(&fixture).await;
+                    }
+                }
+            )*
+        }
+
+        mod local {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $clause() {
+                    if let Some(fixture) = super::Fixture::local().await {
+                        super::$both::$clause(&fixture).await;
+                    }
+                }
+            )*
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $truth() {
+                    if let Some(fixture) = super::Fixture::local().await {
+                        super::$real::$truth(&fixture).await;
+                    }
+                }
+            )*
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $fact_here() {
+                    if let Some(fixture) = super::Fixture::local().await {
+                        super::$own::$fact_here(&fixture).await;
                     }
                 }
             )*
@@ -46,7 +88,7 @@ macro_rules! contract {
 }
 
 contract! {
-    both {
+    all {
         lives::c01_what_is_created_is_listed,
         lives::c02_lists_hold_our_own_in_order,
         lives::c03_changes_of_phase_are_idempotent,
@@ -87,8 +129,13 @@ contract! {
         sessions::c19_sessions_keep_directory_and_variables,
         sessions::c19_sessions_survive_a_timeout,
         sessions::c19_sessions_are_listed_and_dropped,
+        looks::c21_processes_are_told,
+        looks::c21_only_running_sandboxes_have_processes,
+        looks::c22_changes_are_told,
+        looks::c22_changes_outlive_a_restart,
+        looks::c23_images_in_use_are_listed,
     }
-    docker_only {
+    real {
         ends::c07_a_command_that_kills_its_watcher_still_ends,
         ends::c09_no_child_escapes_a_cancel,
         ends::c09_terminals_are_cancelled_too,
@@ -99,10 +146,28 @@ contract! {
         isolation::c17_fork_bombs_stop_at_the_limit,
         isolation::c17_a_full_tmp_says_so,
         isolation::c18_nothing_of_the_host_is_reached,
-        isolation::default_sandboxes_have_no_gap_but_the_disk,
         isolation::the_kernel_confirms_the_hardening,
         sessions::c19_odd_values_survive,
         sessions::c19_bad_names_are_refused,
         lives::c20_a_failed_create_leaves_nothing,
+        looks::c21_work_is_told_from_waiting,
+        looks::c22_long_lists_are_cut_and_say_so,
     }
+    docker_only {
+        isolation::default_sandboxes_have_no_gap_but_the_disk,
+    }
+    local_only {
+        embedded::gaps_are_the_limits_that_the_kernel_does_not_enforce,
+        embedded::a_killed_keeper_shows_as_stopped_and_starts_again,
+        embedded::sandboxes_outlive_the_engine_that_made_them,
+        embedded::a_folder_is_an_image,
+        embedded::images_of_other_engines_give_a_hint,
+        embedded::what_a_client_started_goes_with_it,
+    }
+}
+
+/// Runs the clauses of the local engine again as somebody who is not root.
+#[test]
+fn the_local_engine_keeps_the_contract_for_an_ordinary_user() {
+    crate::support::ordinary::run("contract::local::");
 }

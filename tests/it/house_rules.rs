@@ -114,18 +114,40 @@ fn libraries_stay_where_they_belong() {
     only_in("clap", &["src/cli/"]);
     only_in("clap_complete", &["src/cli/"]);
     only_in("clap_mangen", &["src/cli/"]);
-    let pure = ["src/domain/", "src/protocol/", "src/text/", "src/config/"];
+    only_in("ruff_python_parser", &["src/code/python/"]);
+    only_in("oxc_parser", &["src/code/javascript/"]);
+    let pure = [
+        "src/domain/",
+        "src/protocol/",
+        "src/text/",
+        "src/config/",
+        "src/code/",
+    ];
+    for outer in [
+        "crate::engine",
+        "crate::manager",
+        "crate::app",
+        "crate::config",
+    ] {
+        never_in(outer, &["src/code/"]);
+    }
     never_in("tokio", &pure);
 }
 
 #[test]
-fn only_the_guest_and_the_editor_of_choice_start_processes() {
+fn only_the_guest_keepers_and_the_editor_of_choice_start_processes() {
+    let starters = [
+        "src/guest/",
+        "src/cli/detach.rs",
+        "src/engine/local/keeper.rs",
+        "src/tui/effects.rs",
+    ];
     for word in ["process::Command", "tokio::process", "process::{Command"] {
-        only_in(word, &["src/guest/", "src/tui/effects.rs"]);
+        only_in(word, &starters);
     }
     let imports: Vec<String> = sources()
         .iter()
-        .filter(|source| !source.is_below(&["src/guest/", "src/tui/effects.rs"]))
+        .filter(|source| !source.is_below(&starters))
         .flat_map(|source| source.lines_with("std::process"))
         .filter(|line| has_word(line, "Command"))
         .collect();

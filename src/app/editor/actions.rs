@@ -3,7 +3,8 @@
 use super::buffer::Buffer;
 use super::keys::Motion;
 use super::{EditorState, FIRST_SCREEN, Grammars, ReadOnly, Text};
-use crate::app::{Language, Purpose, Question, Tone, Wish};
+use crate::app::{Purpose, Question, Tone, Wish};
+use crate::code::Language;
 use crate::keymap::Action;
 
 impl EditorState {
@@ -35,7 +36,7 @@ impl EditorState {
                 "This is not text, so that it cannot be run from here",
             );
         }
-        let Some(language) = buffer.language else {
+        let Some(language) = buffer.language.clone() else {
             self.run_once_known = true;
             return self.ask_language();
         };
@@ -44,8 +45,8 @@ impl EditorState {
     }
 
     pub(super) fn ask_language(&self) -> Vec<Wish> {
-        let names = Language::ALL.map(Language::name).join(", ");
-        let now = self.current().language;
+        let names = self.languages.names();
+        let now = self.current().language.as_ref();
         vec![Wish::Ask(Question {
             purpose: Purpose::Language,
             label: format!("Language ({names})"),
@@ -55,8 +56,8 @@ impl EditorState {
 
     pub(super) fn choose_language(&mut self, answer: &str) -> Vec<Wish> {
         let run = std::mem::take(&mut self.run_once_known);
-        let Some(language) = Language::by_word(answer.trim()) else {
-            let names = Language::ALL.map(Language::name).join(", ");
+        let Some(language) = self.languages.by_word(answer.trim()) else {
+            let names = self.languages.names();
             return say(Tone::Bad, &format!("Choose one of: {names}"));
         };
         self.current_mut().set_language(Some(language));
@@ -64,7 +65,8 @@ impl EditorState {
     }
 
     pub(super) fn open_untitled(&mut self) -> Vec<Wish> {
-        let language = self.current().language.unwrap_or(Language::Python);
+        let language = self.current().language.clone();
+        let language = language.or_else(|| self.languages.first());
         let id = self.next_id();
         self.add(Buffer::untitled(id, language, ""));
         Vec::new()

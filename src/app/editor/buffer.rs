@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 
 use super::text::Text;
 use super::view::View;
-use crate::app::Language;
+use crate::code::Language;
 use crate::domain::{SandboxPath, SandboxRef};
 
 /// The most lines of a text that is edited; the text area looks at all of them for each key.
@@ -95,9 +95,9 @@ impl Buffer {
     }
 
     /// Creates a buffer without a file; its name follows its language.
-    pub(super) fn untitled(id: u64, language: Language, text: &str) -> Self {
+    pub(super) fn untitled(id: u64, language: Option<Language>, text: &str) -> Self {
         let mut buffer = Self::new(id, String::new(), split(text));
-        buffer.set_language(Some(language));
+        buffer.set_language(language);
         buffer
     }
 
@@ -109,9 +109,8 @@ impl Buffer {
 
     /// Chooses the language, and with it the colours and the name of a buffer without a file.
     pub(super) fn set_language(&mut self, language: Option<Language>) {
-        self.language = language;
         if self.origin.is_none()
-            && let Some(language) = language
+            && let Some(language) = &language
         {
             let number = match self.id {
                 1 => String::new(),
@@ -119,8 +118,11 @@ impl Buffer {
             };
             self.name = format!("untitled{number}.{}", language.extension());
         }
-        let token = language.map_or(ending(&self.name), |language| language.extension());
+        let token = language
+            .as_ref()
+            .map_or(ending(&self.name), Language::extension);
         self.text.highlight.set_token(Some(token.to_owned()));
+        self.language = language;
     }
 
     /// Returns the text as it is written to its file.

@@ -3,8 +3,9 @@
 use chrono::{DateTime, Utc};
 
 use super::EditorState;
-use super::buffer::{Buffer, Origin, ReadOnly, Saving, ending, longest, split, too_big};
-use crate::app::{Language, Purpose, Question, Tone, Wish};
+use super::buffer::{Buffer, Origin, ReadOnly, Saving, longest, split, too_big};
+use crate::app::{Purpose, Question, Tone, Wish};
+use crate::code::Languages;
 use crate::domain::{SandboxPath, SandboxRef};
 use crate::protocol::{Failure, FailureKind};
 use crate::text::{safe_block, safe_line};
@@ -55,11 +56,12 @@ impl EditorState {
         path: SandboxPath,
         outcome: Result<DateTime<Utc>, Failure>,
     ) -> Vec<Wish> {
+        let languages = self.languages.clone();
         let Some(buffer) = self.find_saving(&sandbox, &path) else {
             return Vec::new();
         };
         match outcome {
-            Ok(at) => buffer.settle(sandbox, path, at),
+            Ok(at) => buffer.settle(&languages, sandbox, path, at),
             Err(failure) if failure.kind == FailureKind::Conflict => {
                 buffer.ask_overwrite(sandbox, path)
             }
@@ -116,7 +118,7 @@ impl EditorState {
         buffer.has_crlf = content.has_crlf;
         buffer.read_only = content.read_only;
         buffer.origin = Some(origin);
-        let language = guess(&buffer.name, buffer.text.line(0));
+        let language = self.languages.guess(&buffer.name, buffer.text.line(0));
         buffer.set_language(language);
         self.add(buffer);
         note.into_iter().collect()
@@ -162,7 +164,13 @@ impl Buffer {
     }
 
     /// Learns that what was being saved is in the file now; what was typed since is still unsaved.
-    fn settle(&mut self, sandbox: SandboxRef, path: SandboxPath, at: DateTime<Utc>) -> Vec<Wish> {
+    fn settle(
+        &mut self,
+        languages: &Languages,
+        sandbox: SandboxRef,
+        path: SandboxPath,
+        at: DateTime<Utc>,
+    ) -> Vec<Wish> {
         let saving = self.saving.take();
         self.saved = saving.map(|saving| saving.state);
         let words = format!("Saved {}", show(&path));
@@ -172,7 +180,8 @@ impl Buffer {
             path,
             known: Some(at),
         });
-        let language = guess(&self.name, self.text.line(0)).or(self.language);
+        let language = languages.guess(&self.name, self.text.line(0));
+        let language = language.or_else(|| self.language.clone());
         self.set_language(language);
         vec![Wish::Toast(Tone::Good, words)]
     }
@@ -213,20 +222,6 @@ fn decode(bytes: &[u8]) -> Result<Content, String> {
         lines: split(&text),
         has_crlf,
         read_only,
-    })
-}
-
-/// Guesses the language from the name or from the first line, such as `#!/usr/bin/env python3`.
-fn guess(name: &str, first: &str) -> Option<Language> {
-    let by_name = name
-        .contains('.')
-        .then(|| Language::by_word(ending(name)))
-        .flatten();
-    by_name.or_else(|| {
-        let words = first.strip_prefix("#!")?.split([' ', '/']);
-        words
-            .map(|word| word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
-            .find_map(Language::by_word)
     })
 }
 

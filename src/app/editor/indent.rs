@@ -3,7 +3,7 @@
 use super::buffer::Buffer;
 use super::columns::{TAB, column_of};
 use super::text::{Reach, slice};
-use crate::app::Language;
+use crate::code::{Dialect, Language};
 
 /// Breaks the line and indents as deep as it was, and deeper after what opens a block.
 pub(super) fn break_line(buffer: &mut Buffer) {
@@ -13,19 +13,19 @@ pub(super) fn break_line(buffer: &mut Buffer) {
         .map_or_else(|| buffer.text.cursor(), |(start, _)| start);
     let head = slice(buffer.text.line(row), 0, at);
     let mut broken = format!("\n{}", blank_start(head));
-    if opens_block(head, buffer.language) {
+    if opens_block(head, buffer.language.as_ref()) {
         broken.push_str(unit(head));
     }
     buffer.text.insert(&broken);
 }
 
-fn opens_block(head: &str, language: Option<Language>) -> bool {
+fn opens_block(head: &str, language: Option<&Language>) -> bool {
     let head = head.trim_end();
     let bracket = head.ends_with(['{', '[', '(']);
-    match language {
-        Some(Language::Python) => bracket || head.ends_with(':'),
-        Some(Language::JavaScript) | None => bracket,
-        Some(Language::Bash) => {
+    match language.and_then(Language::dialect) {
+        Some(Dialect::Python) => bracket || head.ends_with(':'),
+        Some(Dialect::JavaScript | Dialect::TypeScript) | None => bracket,
+        Some(Dialect::Bash) => {
             let last = head.rsplit([' ', '\t', ';']).next().unwrap_or_default();
             matches!(last, "then" | "do" | "else" | "{" | "(")
         }

@@ -25,7 +25,8 @@ pub use recovery::{RecoveredBuffer, RecoveredOrigin};
 pub use text::{Place, Reach, Text};
 pub use view::View;
 
-use super::{Language, Purpose, Tone, Wish};
+use super::{Purpose, Tone, Wish};
+use crate::code::Languages;
 use crate::keymap::Action;
 use actions::{clean, motion};
 use find::{Step, ask_replacement};
@@ -43,6 +44,7 @@ pub struct EditorState {
     current: usize,
     last_id: u64,
     grammars: Option<Grammars>,
+    languages: Languages,
     /// What was copied or cut here last.
     clip: String,
     last_search: String,
@@ -62,16 +64,24 @@ impl Default for EditorState {
 }
 
 impl EditorState {
-    /// Starts with a first program.
+    /// Starts with a first program in one of the built-in languages.
     #[must_use]
     pub fn new() -> Self {
-        let language = Language::Python;
+        Self::with_languages(Languages::default())
+    }
+
+    /// Starts with a first program in the first of these languages.
+    #[must_use]
+    pub fn with_languages(languages: Languages) -> Self {
+        let language = languages.first();
+        let starter = language.as_ref().map_or("", |first| first.starter());
         Self {
-            buffers: vec![Buffer::untitled(1, language, language.starter())],
-            spare: Buffer::untitled(0, language, ""),
+            buffers: vec![Buffer::untitled(1, language.clone(), starter)],
+            spare: Buffer::untitled(0, language.clone(), ""),
             current: 0,
             last_id: 1,
             grammars: None,
+            languages,
             clip: String::new(),
             last_search: String::new(),
             goal: None,
@@ -203,11 +213,11 @@ impl EditorState {
 
     /// Closes the current buffer without asking; this is what the editor's `Wish::Close` is for.
     pub fn close_current(&mut self) {
-        let language = self.current().language;
+        let language = self.current().language.clone();
         self.buffers.remove(self.current);
         if self.buffers.is_empty() {
             let id = self.next_id();
-            let language = language.unwrap_or(Language::Python);
+            let language = language.or_else(|| self.languages.first());
             self.buffers.push(Buffer::untitled(id, language, ""));
         }
         self.current = self.current.min(self.buffers.len() - 1);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::EditorState;
 use super::buffer::{Buffer, Origin, split};
-use crate::app::Language;
+use crate::code::Languages;
 use crate::domain::{SandboxPath, SandboxRef};
 
 /// An unsaved buffer.
@@ -59,7 +59,7 @@ impl EditorState {
             self.buffers.clear();
         }
         for one in recovered {
-            let buffer = revive(self.next_id(), one);
+            let buffer = revive(self.next_id(), one, &self.languages);
             self.add(buffer);
         }
     }
@@ -87,14 +87,17 @@ fn describe(buffer: &Buffer) -> RecoveredBuffer {
     });
     RecoveredBuffer {
         name: buffer.name.clone(),
-        language: buffer.language.map(|language| language.name().to_owned()),
+        language: buffer
+            .language
+            .as_ref()
+            .map(|language| language.name().to_owned()),
         text: buffer.text.joined(),
         origin,
         has_crlf: buffer.has_crlf,
     }
 }
 
-fn revive(id: u64, recovered: RecoveredBuffer) -> Buffer {
+fn revive(id: u64, recovered: RecoveredBuffer, languages: &Languages) -> Buffer {
     let name = crate::text::safe_line(&recovered.name);
     let mut buffer = Buffer::new(id, name.clone(), split(&recovered.text));
     buffer.origin = recovered.origin.and_then(|origin| {
@@ -104,7 +107,8 @@ fn revive(id: u64, recovered: RecoveredBuffer) -> Buffer {
             known: origin.known,
         })
     });
-    let language = recovered.language.as_deref().and_then(Language::by_word);
+    let language = recovered.language.as_deref();
+    let language = language.and_then(|word| languages.by_word(word));
     buffer.set_language(language);
     buffer.name = name;
     buffer.has_crlf = recovered.has_crlf;

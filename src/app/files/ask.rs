@@ -1,7 +1,7 @@
 //! What is asked before files are made, moved, copied or deleted.
 
 use super::super::wish::{Purpose, Question, Tone, Wish};
-use super::{FilesState, Place};
+use super::{FilesState, Place, Shows};
 use crate::domain::{FileEntry, FileKind, SandboxPath};
 use crate::keymap::Action;
 use crate::protocol::{Command, FileOp};
@@ -23,6 +23,9 @@ pub(super) struct Asked {
 impl FilesState {
     /// Asks what an action needs to know.
     pub(super) fn ask(&mut self, action: Action) -> Vec<Wish> {
+        if let Some(refusal) = self.refusal(action) {
+            return refusal;
+        }
         match action {
             Action::Filter => self.ask_filter(),
             Action::NewFile => self.ask_here(Purpose::NewFile, "New file", String::new()),
@@ -103,13 +106,14 @@ impl FilesState {
             .iter()
             .map(|(path, entry)| delete(place, path, entry))
             .collect();
+        let name = safe_line(&place.name);
+        let from = match place.shows {
+            Shows::Changes => name,
+            Shows::Folder => format!("{name}:{}", shown(place.folder.as_bytes())),
+        };
+        let what = name_all(&targets);
         vec![Wish::Confirm {
-            question: format!(
-                "Delete {} from {}:{}? This cannot be undone.",
-                name_all(&targets),
-                safe_line(&place.name),
-                shown(place.folder.as_bytes())
-            ),
+            question: format!("Delete {what} from {from}? This cannot be undone."),
             button: "Delete".to_owned(),
             then,
         }]

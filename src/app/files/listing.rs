@@ -1,9 +1,9 @@
 //! What a folder holds: sorted once, and filtered as indices, so that thousands of files stay fast.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::order::natural;
-use crate::domain::{FileEntry, FileKind};
+use crate::domain::{ChangeKind, FileEntry, FileKind};
 
 /// The entries of one folder and which of them are shown.
 #[derive(Debug, Clone, Default)]
@@ -16,6 +16,8 @@ pub struct Listing {
     filter: String,
     /// Names of marked entries, shown or not.
     marks: HashSet<Vec<u8>>,
+    /// What became of the entries, where changes are listed.
+    kinds: HashMap<Vec<u8>, ChangeKind>,
 }
 
 impl Listing {
@@ -79,6 +81,12 @@ impl Listing {
         self.marks.contains(name)
     }
 
+    /// Returns what became of an entry, where changes are listed.
+    #[must_use]
+    pub fn kind_of(&self, name: &[u8]) -> Option<ChangeKind> {
+        self.kinds.get(name).copied()
+    }
+
     /// Returns how many entries are marked.
     #[must_use]
     pub fn marked_count(&self) -> usize {
@@ -105,6 +113,10 @@ impl Listing {
             self.marks = names.filter(|n| marked.contains(*n)).cloned().collect();
         }
         self.choose();
+    }
+
+    pub(super) fn set_kinds(&mut self, kinds: Vec<(Vec<u8>, ChangeKind)>) {
+        self.kinds = kinds.into_iter().collect();
     }
 
     /// Forgets all but what the user chose for every folder.

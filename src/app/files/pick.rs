@@ -31,7 +31,10 @@ impl FilesState {
 
     pub(super) fn back(&mut self) -> Vec<Wish> {
         if self.listing.filter().is_empty() {
-            return self.choose(Listing::clear_marks);
+            return match (self.shows_changes(), self.listing.marked_count()) {
+                (true, 0) => self.toggle_changes(),
+                _ => self.choose(Listing::clear_marks),
+            };
         }
         self.choose(|listing| listing.set_filter(""))
     }
@@ -63,6 +66,9 @@ impl FilesState {
     /// Returns where an entry is; `None` for a name that no file can have.
     pub(super) fn path_of(&self, entry: &FileEntry) -> Option<SandboxPath> {
         let folder = &self.place.as_ref()?.folder;
+        if self.shows_changes() {
+            return SandboxPath::root().join(&entry.name).ok();
+        }
         let path = folder.join(&entry.name).ok()?;
         (path.file_name() == entry.name).then_some(path)
     }

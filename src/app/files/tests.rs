@@ -2,6 +2,7 @@
 
 mod changes;
 mod moves;
+mod since;
 
 use super::*;
 use crate::domain::{FileKind, HostName, SandboxId};

@@ -2,13 +2,20 @@
 
 use super::super::cursor::ListCursor;
 use super::super::wish::{Tone, Wish};
-use super::{FilesState, Peek, Pending, Place};
+use super::{FilesState, Peek, Pending, Place, Shows};
 use crate::domain::{FileEntry, FileKind, SandboxPath};
+use crate::keymap::Action;
 use crate::protocol::{Failure, FailureKind};
 use crate::text::safe_line;
 
 impl FilesState {
     pub(super) fn open(&mut self) -> Vec<Wish> {
+        if let Some(refusal) = self.refusal(Action::Open) {
+            return refusal;
+        }
+        if self.shows_changes() {
+            return self.reveal();
+        }
         let Some((path, entry)) = self.selected_path().zip(self.selected()) else {
             return Vec::new();
         };
@@ -20,6 +27,9 @@ impl FilesState {
     }
 
     pub(super) fn edit(&self) -> Vec<Wish> {
+        if let Some(refusal) = self.refusal(Action::EditFile) {
+            return refusal;
+        }
         let (Some(place), Some(entry)) = (&self.place, self.selected()) else {
             return Vec::new();
         };
@@ -36,6 +46,9 @@ impl FilesState {
     }
 
     pub(super) fn ascend(&mut self) -> Vec<Wish> {
+        if self.shows_changes() {
+            return self.toggle_changes();
+        }
         let Some(folder) = self.place.as_ref().map(|place| place.folder.clone()) else {
             return Vec::new();
         };
@@ -64,7 +77,7 @@ impl FilesState {
         self.forget();
         if let Some(place) = &mut self.place {
             self.folders.insert(place.sandbox.clone(), folder.clone());
-            place.folder = folder;
+            (place.folder, place.shows) = (folder, Shows::Folder);
         }
         self.list()
     }
@@ -86,9 +99,13 @@ impl FilesState {
             is_stale: false,
             is_link: false,
         });
-        vec![Wish::List {
-            sandbox: place.sandbox.clone(),
-            path: place.folder.clone(),
+        let sandbox = place.sandbox.clone();
+        vec![match place.shows {
+            Shows::Changes => Wish::Changes { sandbox },
+            Shows::Folder => Wish::List {
+                sandbox,
+                path: place.folder.clone(),
+            },
         }]
     }
 

@@ -14,8 +14,19 @@ pub(super) fn compare(column: Column, a: &Row, b: &Row) -> std::cmp::Ordering {
         Column::Cpu => cpu(a).total_cmp(&cpu(b)),
         Column::Memory => memory(a).cmp(&memory(b)),
         Column::Pids => pids(a).cmp(&pids(b)),
-        Column::Age => a.sandbox.created_at.cmp(&b.sandbox.created_at),
+        // The list knows when they were used; by age the order is the same more often than not.
+        Column::Age | Column::Idle | Column::Reap | Column::Why => {
+            a.sandbox.created_at.cmp(&b.sandbox.created_at)
+        }
+        Column::Network => a.sandbox.network.cmp(&b.sandbox.network),
+        Column::Image => a.sandbox.image.cmp(&b.sandbox.image),
+        Column::Owner => owner(a).cmp(&owner(b)),
+        Column::Host => a.sandbox.reference.host.cmp(&b.sandbox.reference.host),
     }
+}
+
+fn owner(row: &Row) -> Option<String> {
+    row.sandbox.owner.as_ref().map(ToString::to_string)
 }
 
 /// Tells whether a sandbox passes a filter: words, `!word` for not, `phase:`, `image:` and `label:`.

@@ -18,6 +18,7 @@ impl SandboxesState {
                 "Its files are deleted. This cannot be undone.",
             ),
             Action::PauseResume => self.pause_or_resume(),
+            Action::Pin => self.pin(),
             Action::Filter => vec![self.ask_filter()],
             Action::Copy => self
                 .selected()
@@ -31,6 +32,25 @@ impl SandboxesState {
                 .collect(),
             _ => Vec::new(),
         }
+    }
+
+    /// Pins the targets, or lets all of them be reaped again if all are pinned.
+    fn pin(&self) -> Vec<Wish> {
+        let targets = self.targets();
+        let is_pinned = |sandbox: &&Sandbox| {
+            let standing = self.standing(&sandbox.reference);
+            standing.is_some_and(|standing| standing.facts.pinned)
+        };
+        let pinned = !targets.iter().all(is_pinned);
+        let word = if pinned { "pinning" } else { "unpinning" };
+        let wish = |sandbox: &Sandbox| Wish::Submit {
+            command: Command::Pin {
+                sandbox: sandbox.reference.clone(),
+                pinned,
+            },
+            label: format!("{word} {}", sandbox.name),
+        };
+        targets.into_iter().map(wish).collect()
     }
 
     fn ask_filter(&self) -> Wish {

@@ -21,7 +21,7 @@ fn the_example_holds_every_key() {
     for key in keys_in(&KeyPath::default()) {
         let is_there = table.contains_key(*key) || DEFAULT_TOML.contains(&format!("# [{key}."));
         assert!(is_there, "{key}");
-        let is_section = !["engine", "profiles"].contains(key);
+        let is_section = !["engine", "profiles", "languages"].contains(key);
         assert_eq!(SECTIONS.contains(key), is_section, "{key}");
     }
     for section in SECTIONS {
@@ -68,4 +68,13 @@ fn the_commented_profile_works() {
 #[test]
 fn a_byte_order_mark_does_no_harm() {
     assert_eq!(resolve("\u{feff}log.level = 'info'", &[]), Ok(defaults()));
+}
+
+#[test]
+fn the_built_in_image_gives_way_to_the_host_on_the_local_engine() {
+    let built_in = resolve("", &[]).expect("the built-in settings");
+    assert_eq!(built_in.sandbox.image, DEFAULT_IMAGE);
+    let local = built_in.clone().for_engine(EngineKind::Local);
+    assert_eq!(local.sandbox.image, HOST_IMAGE);
+    assert_eq!(built_in.clone().for_engine(EngineKind::Docker), built_in);
 }

@@ -52,6 +52,7 @@ fn default_profile() -> Profile {
         mounts: Vec::new(),
         user: "65534:65534".into(),
         tmp_bytes: 64 * MIB,
+        checks: Policy::Warn,
     }
 }
 
@@ -64,14 +65,27 @@ fn defaults() -> Config {
         manager: ManagerSettings {
             max_sandboxes: 100,
             idle_timeout: Some(Duration::from_hours(1)),
+            orphan_timeout: Duration::from_mins(5),
+            idle_action: Grace::Remove,
             cleanup_interval: Duration::from_mins(5),
         },
+        languages: Languages::default(),
         code_timeout: Duration::from_secs(30),
         deps: DepsSettings {
             ttl: Duration::from_hours(24),
             cache_dir: "/home/me/.cache/sandtop".into(),
+            size_limit: 4096 * MIB,
+            network: None,
+            index: IndexSettings::default(),
         },
         json_limit: 8 * MIB,
+        adopt: AdoptRules {
+            names: vec!["sandbox_*".into()],
+            labels: vec!["com.linx.managed=true".into()],
+            images: Vec::new(),
+            reap: false,
+        },
+        retention: Retention::default(),
         log_level: "info".into(),
         source: Some("config.toml".into()),
     }

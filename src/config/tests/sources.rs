@@ -8,7 +8,7 @@ use super::*;
 /// A variable, a value, and the change it makes.
 type Change = (&'static str, &'static str, fn(&mut Config));
 
-const CHANGES: [Change; 10] = [
+const CHANGES: [Change; 16] = [
     ("SANDTOP_ENGINE", "demo", |c| {
         c.engine = Some(EngineKind::Demo);
     }),
@@ -36,6 +36,24 @@ const CHANGES: [Change; 10] = [
     }),
     ("DEPENDENCY_CACHE_TTL_HOURS", "2", |c| {
         c.deps.ttl = Duration::from_hours(2);
+    }),
+    ("PIP_INDEX_URL", "http://i/simple", |c| {
+        c.deps.index.index_url = Some("http://i/simple".into());
+    }),
+    ("PIP_EXTRA_INDEX_URL", "http://e", |c| {
+        c.deps.index.extra_index_url = Some("http://e".into());
+    }),
+    ("PIP_TRUSTED_HOST", "i", |c| {
+        c.deps.index.trusted_host = Some("i".into());
+    }),
+    ("PIP_CERT", "/ca.pem", |c| {
+        c.deps.index.ca_file = Some("/ca.pem".into());
+    }),
+    ("NPM_CONFIG_REGISTRY", "http://n", |c| {
+        c.deps.index.npm_registry = Some("http://n".into());
+    }),
+    ("HTTPS_PROXY", "http://p", |c| {
+        c.deps.index.proxy = Some("http://p".into());
     }),
 ];
 

@@ -5,7 +5,7 @@ use super::*;
 /// What stands in the file, the key that is named, and what is said of it.
 const BAD_VALUES: &str = r#"
 engine = 'dokcer' => engine => `dokcer` is not an engine; did you mean `docker`?
-engine = 'lxd' => engine => `lxd` is not an engine; use one of: docker, demo
+engine = 'lxd' => engine => `lxd` is not an engine; use one of: docker, local, demo
 docker.host = 'a b' => docker.host => `a b` is not an address; use one such as unix:///var/run/docker.sock
 sandbox.image = '' => sandbox.image => `` is not an image; name one, such as python:3.12-slim
 sandbox.memory_limit = '512x' => sandbox.memory_limit => `512x` is not a size; use a number with k, m or g, such as 512m

@@ -107,6 +107,7 @@ fn spec(example: &Example) -> Option<SandboxSpec> {
             pid: 1,
             started: 0,
             user: Some("demo".into()),
+            kind: crate::domain::OwnerKind::Cli,
         },
     })
 }

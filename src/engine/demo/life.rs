@@ -218,7 +218,7 @@ fn signal(sandbox: &mut Simulated, journal: &mut Journal, number: i64) {
         cause: "signal".into(),
         exit_code: Some(128 + number),
         at: Some(Utc::now()),
-        last_lines: Vec::new(),
+        ..Death::default()
     };
     die(sandbox, journal, death);
 }

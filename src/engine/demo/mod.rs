@@ -11,6 +11,7 @@ mod faults;
 mod files;
 mod journal;
 mod life;
+mod look;
 mod node;
 mod path;
 mod running;
@@ -30,8 +31,8 @@ use futures_util::stream::BoxStream;
 pub use faults::{CreateStep, DemoRemote, Faults};
 
 use crate::domain::{
-    Check, Details, EngineInfo, EngineKind, ExecId, ExecSpec, FileEntry, Happening, HostName,
-    Sample, Sandbox, SandboxId, SandboxPath, SandboxSpec, TtySize,
+    Changes, Check, Details, EngineInfo, EngineKind, ExecId, ExecSpec, Execs, FileEntry, Happening,
+    HostName, Image, Process, Sample, Sandbox, SandboxId, SandboxPath, SandboxSpec, TtySize,
 };
 use crate::engine::{ByteStream, Engine, EngineError, Notes, Result, RunningExec, TreeStream};
 use crate::protocol::{Action, FileOp, SessionInfo};
@@ -123,6 +124,21 @@ impl Engine for DemoEngine {
             .with(id, |sandbox, _| Ok(details::details(sandbox)))
     }
 
+    async fn processes(&self, id: &SandboxId) -> Result<Vec<Process>> {
+        self.world.enter().await?;
+        self.world.with(id, |sandbox, _| look::processes(sandbox))
+    }
+
+    async fn changes(&self, id: &SandboxId) -> Result<Changes> {
+        self.world.enter().await?;
+        self.world.with(id, |sandbox, _| Ok(look::changes(sandbox)))
+    }
+
+    async fn images(&self) -> Result<Vec<Image>> {
+        self.world.enter().await?;
+        Ok(look::images(&self.world.lock()))
+    }
+
     async fn exec(&self, id: &SandboxId, spec: &ExecSpec) -> Result<RunningExec> {
         self.world.enter().await?;
         exec::start(&self.world, id, spec)
@@ -133,6 +149,17 @@ impl Engine for DemoEngine {
         self.world.with(id, |sandbox, _| {
             exec::cancel(sandbox, exec);
             Ok(())
+        })
+    }
+
+    async fn execs(&self, id: &SandboxId) -> Result<Execs> {
+        self.world.enter().await?;
+        self.world.with(id, |sandbox, _| {
+            let running = sandbox.execs.keys().map(ExecId::new).collect();
+            Ok(Execs {
+                running,
+                ended: Vec::new(),
+            })
         })
     }
 

@@ -15,7 +15,7 @@ use crate::domain::{Ended, ExecEnd, ExecId, OutputChunk, SandboxId, What};
 use crate::engine::ExecItem;
 
 /// Memory that simulated processes are said to take.
-const PEAK_MEMORY: u64 = 3 << 20;
+pub(super) const PEAK_MEMORY: u64 = 3 << 20;
 
 /// An exec in the books of its sandbox until this is dropped.
 pub(super) struct Entry {

@@ -40,6 +40,8 @@ pub(super) struct Simulated {
     pub(super) sandbox: Sandbox,
     pub(super) spec: SandboxSpec,
     pub(super) files: FileTree,
+    /// The files as they were first.
+    pub(super) original: FileTree,
     pub(super) sessions: BTreeMap<String, Session>,
     pub(super) processes: BTreeMap<u32, Process>,
     /// Running execs, each with the switch that calls it off.
@@ -69,6 +71,7 @@ pub(super) struct Session {
 pub(super) struct Process {
     pub(super) exec: ExecId,
     pub(super) command: String,
+    pub(super) started_at: DateTime<Utc>,
     /// Sends it a signal; dropping it ends the process, too.
     pub(super) signal: watch::Sender<i32>,
 }
@@ -139,8 +142,10 @@ impl Inner {
 
 impl Simulated {
     pub(super) fn new(host: &HostName, id: SandboxId, spec: SandboxSpec) -> Self {
+        let files = files_of(&spec);
         Self {
-            files: files_of(&spec),
+            original: files.clone(),
+            files,
             sandbox: described(SandboxRef::new(host.clone(), id), &spec),
             spec,
             sessions: BTreeMap::new(),

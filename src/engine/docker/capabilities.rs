@@ -1,51 +1,8 @@
-//! Capabilities of the kernel: their names, and which ones a container has.
+//! Which capabilities a container was given.
 
 use bollard::models::HostConfig;
 
-/// Names of capabilities by their bit.
-const CAPABILITIES: [&str; 41] = [
-    "CHOWN",
-    "DAC_OVERRIDE",
-    "DAC_READ_SEARCH",
-    "FOWNER",
-    "FSETID",
-    "KILL",
-    "SETGID",
-    "SETUID",
-    "SETPCAP",
-    "LINUX_IMMUTABLE",
-    "NET_BIND_SERVICE",
-    "NET_BROADCAST",
-    "NET_ADMIN",
-    "NET_RAW",
-    "IPC_LOCK",
-    "IPC_OWNER",
-    "SYS_MODULE",
-    "SYS_RAWIO",
-    "SYS_CHROOT",
-    "SYS_PTRACE",
-    "SYS_PACCT",
-    "SYS_ADMIN",
-    "SYS_BOOT",
-    "SYS_NICE",
-    "SYS_RESOURCE",
-    "SYS_TIME",
-    "SYS_TTY_CONFIG",
-    "MKNOD",
-    "LEASE",
-    "AUDIT_WRITE",
-    "AUDIT_CONTROL",
-    "SETFCAP",
-    "MAC_OVERRIDE",
-    "MAC_ADMIN",
-    "SYSLOG",
-    "WAKE_ALARM",
-    "BLOCK_SUSPEND",
-    "AUDIT_READ",
-    "PERFMON",
-    "BPF",
-    "CHECKPOINT_RESTORE",
-];
+use crate::engine::posture::CAPABILITIES;
 
 /// What Docker grants when nothing is dropped.
 const DOCKER_DEFAULT: [&str; 14] = [
@@ -64,15 +21,6 @@ const DOCKER_DEFAULT: [&str; 14] = [
     "AUDIT_WRITE",
     "SETFCAP",
 ];
-
-/// Names the capabilities of a mask, as `/proc` shows it.
-pub(super) fn named(mask: u64) -> Vec<String> {
-    let set = CAPABILITIES
-        .iter()
-        .enumerate()
-        .filter(|(bit, _)| mask & (1 << bit) != 0);
-    set.map(|(_, name)| (*name).to_owned()).collect()
-}
 
 /// Works out the capabilities that a configuration grants.
 pub(super) fn configured(config: &HostConfig) -> Vec<String> {

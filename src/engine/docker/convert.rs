@@ -7,7 +7,8 @@ use bollard::models::{ContainerSummary, ContainerSummaryStateEnum};
 use chrono::{DateTime, Utc};
 
 use crate::domain::{
-    EngineKind, HostName, Limits, Owner, Phase, Sandbox, SandboxId, SandboxPath, SandboxRef,
+    EngineKind, HostName, Limits, Owner, OwnerKind, Phase, Sandbox, SandboxId, SandboxPath,
+    SandboxRef,
 };
 use crate::engine::EngineError;
 use crate::protocol::FailureKind;
@@ -25,6 +26,7 @@ pub(super) const OWNER_HOST: &str = "sandtop.owner.host";
 pub(super) const OWNER_PID: &str = "sandtop.owner.pid";
 pub(super) const OWNER_START: &str = "sandtop.owner.start";
 pub(super) const OWNER_USER: &str = "sandtop.owner.user";
+pub(super) const OWNER_KIND: &str = "sandtop.owner.kind";
 /// What goes before a name of one letter.
 const ONE_LETTER: &str = "sandtop-";
 
@@ -184,6 +186,9 @@ pub(super) fn owner(labels: &HashMap<String, String>) -> Option<Owner> {
         host: labels.get(OWNER_HOST)?.clone(),
         pid: labels.get(OWNER_PID)?.parse().ok()?,
         started: labels.get(OWNER_START)?.parse().ok()?,
+        kind: labels
+            .get(OWNER_KIND)
+            .map_or(OwnerKind::Cli, |word| OwnerKind::parse(word)),
         user: labels
             .get(OWNER_USER)
             .filter(|user| !user.is_empty())

@@ -76,6 +76,15 @@ impl Endpoint {
         }
     }
 
+    /// Tells whether somebody takes connections there, and if not, why.
+    pub async fn answers(&self, within: std::time::Duration) -> std::result::Result<(), String> {
+        match tokio::time::timeout(within, self.connect()).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => Err(format!("{self}: {error}")),
+            Err(_) => Err(format!("{self} does not answer")),
+        }
+    }
+
     /// Opens a connection of our own.
     pub(super) async fn connect(&self) -> std::io::Result<Box<dyn Connection>> {
         Ok(match self {

@@ -7,26 +7,27 @@ use bollard::query_parameters::{EventsOptions, EventsOptionsBuilder};
 use chrono::{DateTime, Utc};
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
+use super::circle::{Circle, Kin};
 use super::{Client, convert};
-use crate::domain::{Happening, HostName, SandboxId, SandboxRef, What};
+use crate::domain::{AdoptRules, Happening, HostName, SandboxId, SandboxRef, What};
 use crate::engine::{EngineError, Result};
 use crate::guest::wire;
 use crate::protocol::FailureKind;
 
 /// Verbs of the guest that only look; they are sandtop's own housekeeping, not something that happened.
-const HOUSEKEEPING: [&str; 8] = [
-    "probe", "list", "stat", "sessions", "kill", "init", "save", "forget",
+const HOUSEKEEPING: [&str; 11] = [
+    "execs", "probe", "list", "stat", "sessions", "kill", "init", "save", "forget", "top",
+    "changes",
 ];
 
 /// Streams what happens from now on.
 pub(super) fn stream(
     client: &Client,
-    host: &HostName,
-    scope: &str,
+    circle: &Circle<'_>,
 ) -> BoxStream<'static, Result<Happening>> {
     let docker = client.docker.clone();
-    let options = options(scope, None);
-    let mut reader = Reader::new(host);
+    let options = options(circle, None);
+    let mut reader = Reader::new(circle);
     let messages = stream::once(async move { docker.events(Some(options)).boxed() }).flatten();
     let happenings = messages.filter_map(move |message| {
         let item = match message {
@@ -50,16 +51,15 @@ pub(super) fn stream(
 /// Tells what happened since a moment, as far as the engine remembers.
 pub(super) async fn history(
     client: &Client,
-    host: &HostName,
-    scope: &str,
+    circle: &Circle<'_>,
     since: DateTime<Utc>,
 ) -> Result<Vec<Happening>> {
-    let events = client.docker.events(Some(options(scope, Some(since))));
+    let events = client.docker.events(Some(options(circle, Some(since))));
     let messages: Vec<EventMessage> = events
         .try_collect()
         .await
         .map_err(|e| convert::error("reading events", e))?;
-    let mut reader = Reader::new(host);
+    let mut reader = Reader::new(circle);
     Ok(messages
         .iter()
         .filter_map(|message| reader.read(message))
@@ -69,13 +69,17 @@ pub(super) async fn history(
 /// Turns messages into happenings, and leaves out sandtop's own housekeeping from its start to its end.
 struct Reader {
     host: HostName,
+    scope: String,
+    adopt: AdoptRules,
     housekeeping: HashSet<String>,
 }
 
 impl Reader {
-    fn new(host: &HostName) -> Self {
+    fn new(circle: &Circle<'_>) -> Self {
         Self {
-            host: host.clone(),
+            host: circle.host.clone(),
+            scope: circle.scope.to_owned(),
+            adopt: circle.adopt.clone(),
             housekeeping: HashSet::new(),
         }
     }
@@ -85,7 +89,7 @@ impl Reader {
         let none = HashMap::new();
         let attributes = actor.attributes.as_ref().unwrap_or(&none);
         let action = message.action.as_deref()?;
-        if self.is_housekeeping(action, attributes.get("execID")) {
+        if self.is_stranger(attributes) || self.is_housekeeping(action, attributes.get("execID")) {
             return None;
         }
         let nanos = message.time_nano.map(DateTime::from_timestamp_nanos);
@@ -98,6 +102,18 @@ impl Reader {
                 .unwrap_or_default(),
             what: what(action, attributes)?,
         })
+    }
+
+    /// Tells whether an event is about a container that is not shown; its labels come along with the event.
+    fn is_stranger(&self, attributes: &HashMap<String, String>) -> bool {
+        let circle = Circle {
+            host: &self.host,
+            scope: &self.scope,
+            adopt: &self.adopt,
+        };
+        let word = |key: &str| attributes.get(key).map(String::as_str).unwrap_or_default();
+        let kin = circle.kin(word("name"), word("image"), attributes);
+        !self.adopt.is_empty() && kin == Kin::Stranger
     }
 
     fn is_housekeeping(&mut self, action: &str, exec: Option<&String>) -> bool {
@@ -116,14 +132,14 @@ impl Reader {
 }
 
 /// Recognises verbs of the guest that only look.
-fn is_housekeeping(line: &str) -> bool {
+pub(super) fn is_housekeeping(line: &str) -> bool {
     let words = line.strip_prefix(wire::GUEST_PATH).map(str::trim_start);
     words.is_some_and(|words| HOUSEKEEPING.contains(&words.split(' ').next().unwrap_or_default()))
 }
 
-fn options(scope: &str, since: Option<DateTime<Utc>>) -> EventsOptions {
-    let label = format!("{}={scope}", convert::SCOPE);
-    let filters = HashMap::from([("type", vec!["container"]), ("label", vec![label.as_str()])]);
+fn options(circle: &Circle<'_>, since: Option<DateTime<Utc>>) -> EventsOptions {
+    let mut filters = circle.filter();
+    filters.insert("type", vec!["container".to_owned()]);
     let builder = EventsOptionsBuilder::new().filters(&filters);
     match since {
         Some(since) => builder
@@ -225,7 +241,12 @@ mod tests {
 
     #[test]
     fn housekeeping_is_left_out_from_start_to_end() {
-        let mut reader = Reader::new(&HostName::new("here"));
+        let (host, adopt) = (HostName::new("here"), AdoptRules::default());
+        let mut reader = Reader::new(&Circle {
+            host: &host,
+            scope: "s",
+            adopt: &adopt,
+        });
         let mut read = |action: &str, exec: &str| {
             let attributes = HashMap::from([("execID".to_owned(), exec.to_owned())]);
             let actor = EventActor {

@@ -9,8 +9,8 @@ use bollard::models::{
 use chrono::{SecondsFormat, Utc};
 
 use super::convert;
-use super::guest::command_line;
 use crate::domain::{Access, Network, SandboxSpec};
+use crate::engine::guest::command_line;
 use crate::guest::wire;
 
 /// Describes the container of a sandbox.
@@ -170,6 +170,7 @@ fn labels(spec: &SandboxSpec, scope: &str) -> HashMap<String, String> {
             convert::OWNER_USER,
             spec.owner.user.clone().unwrap_or_default(),
         ),
+        (convert::OWNER_KIND, spec.owner.kind.word().to_owned()),
     ];
     let given = spec
         .labels

@@ -6,15 +6,21 @@ use bollard::models::{
     ContainerInspectResponse, ContainerState, ContainerStateStatusEnum, HostConfig,
 };
 
-use super::{Client, capabilities, convert, guest};
+use super::{Client, capabilities, convert};
 use crate::domain::{
     Access, Death, Details, EngineKind, HostName, Limits, MountInfo, Phase, Posture, Sandbox,
     SandboxId, SandboxRef,
 };
 use crate::engine::Result;
+use crate::engine::guest::Guests;
 
 /// Tells everything about a sandbox.
-pub(super) async fn details(client: &Client, host: &HostName, id: &SandboxId) -> Result<Details> {
+pub(super) async fn details(
+    client: &Client,
+    guests: &Guests,
+    host: &HostName,
+    id: &SandboxId,
+) -> Result<Details> {
     let found = client
         .docker
         .inspect_container(id.as_str(), None)
@@ -22,12 +28,10 @@ pub(super) async fn details(client: &Client, host: &HostName, id: &SandboxId) ->
         .map_err(|e| convert::error("inspecting the sandbox", e))?;
     let sandbox = sandbox(host, id, &found);
     let probe = match sandbox.phase {
-        Phase::Running => guest::output(client, id, vec!["probe".to_owned()])
-            .await
-            .ok(),
+        // Looking at a foreign one puts nothing into it, so it is only judged by its configuration.
+        Phase::Running if sandbox.owner.is_some() => guests.probe(id).await.ok(),
         _ => None,
     };
-    let probe = probe.map(|text| guest::key_values(&text));
     let config = found.config.as_ref();
     let env = config.and_then(|c| c.env.clone()).unwrap_or_default();
     Ok(Details {
@@ -145,7 +149,7 @@ fn posture(
         gaps: Vec::new(),
     };
     if let Some(probe) = probe {
-        overrule(&mut posture, probe);
+        crate::engine::posture::overrule(&mut posture, probe);
     }
     posture.gaps = gaps(&posture, config, limits);
     posture
@@ -164,38 +168,8 @@ fn seccomp(config: &HostConfig, options: &[String]) -> String {
     .to_owned()
 }
 
-/// Lets the kernel's account win over the configuration.
-fn overrule(posture: &mut Posture, probe: &HashMap<String, String>) {
-    let flag = |key: &str| probe.get(key).is_some_and(|value| value == "1");
-    if let Some(mask) = probe
-        .get("caps")
-        .and_then(|hex| u64::from_str_radix(hex, 16).ok())
-    {
-        posture.caps = capabilities::named(mask);
-    }
-    posture.no_new_privileges = flag("no_new_privileges");
-    if probe.get("seccomp").is_some_and(|mode| mode == "0") {
-        "none".clone_into(&mut posture.seccomp);
-    }
-    let options = probe
-        .get("root_options")
-        .map(String::as_str)
-        .unwrap_or_default();
-    posture.read_only_root = options.split(',').any(|option| option == "ro");
-    let interfaces = probe
-        .get("interfaces")
-        .map(String::as_str)
-        .unwrap_or_default();
-    posture.interfaces = Some(
-        interfaces
-            .split(',')
-            .filter(|name| !name.is_empty())
-            .map(str::to_owned)
-            .collect(),
-    );
-}
-
-fn mounts(found: &ContainerInspectResponse) -> Vec<MountInfo> {
+/// Lists everything that is mounted in a container.
+pub(super) fn mounts(found: &ContainerInspectResponse) -> Vec<MountInfo> {
     let listed = found.mounts.iter().flatten().map(|mount| MountInfo {
         kind: mount.typ.clone().unwrap_or_default(),
         source: mount
@@ -328,5 +302,6 @@ fn death(state: &ContainerState) -> Option<Death> {
         exit_code: state.exit_code,
         at: Some(at),
         last_lines,
+        ..Death::default()
     })
 }

@@ -14,7 +14,7 @@ use futures_util::TryStreamExt;
 
 use super::creating::Creating;
 use super::{Client, convert, hardening, pull};
-use crate::domain::{HostName, Phase, Sandbox, SandboxId, SandboxSpec};
+use crate::domain::{HostName, Phase, SandboxId, SandboxSpec};
 use crate::engine::{EngineError, Notes, Result};
 use crate::guest::{self, wire};
 use crate::protocol::{Action, FailureKind};
@@ -22,25 +22,17 @@ use crate::protocol::{Action, FailureKind};
 /// Seconds between the polite and the final signal of a stop.
 const STOP_SECONDS: i32 = 2;
 
-/// Lists the sandboxes of a scope.
-pub(super) async fn list(client: &Client, host: &HostName, scope: &str) -> Result<Vec<Sandbox>> {
-    let label = format!("{}={scope}", convert::SCOPE);
-    let filters = HashMap::from([("label", vec![label.as_str()])]);
-    let options = ListContainersOptionsBuilder::new()
-        .all(true)
-        .filters(&filters)
-        .build();
-    let found = client
-        .docker
-        .list_containers(Some(options))
-        .await
-        .map_err(|e| convert::error("listing sandboxes", e))?;
-    let mut sandboxes: Vec<Sandbox> = found
-        .into_iter()
-        .filter_map(|summary| convert::sandbox(host, summary))
-        .collect();
-    sandboxes.sort_by(|a, b| (a.created_at, &a.reference.id).cmp(&(b.created_at, &b.reference.id)));
-    Ok(sandboxes)
+/// Copies the guest into a container that was made without it.
+pub(super) async fn bring_guest(client: &Client, id: &SandboxId) -> Result<()> {
+    let folder = wire::GUEST_DIR.trim_start_matches('/');
+    let name = format!("{folder}/guest");
+    let guest = archive(
+        name.as_bytes(),
+        guest::PROGRAM,
+        tar::EntryType::Regular,
+        (0, 0),
+    );
+    upload(client, id, "/", guest).await
 }
 
 /// Makes and starts a sandbox.

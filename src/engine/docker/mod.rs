@@ -2,22 +2,21 @@
 
 mod attach;
 mod capabilities;
+mod circle;
 mod convert;
 mod creating;
 mod doctor;
 mod endpoint;
 mod events;
-mod exec;
-mod files;
-mod followed;
-mod guest;
+mod foreign;
 mod hardening;
 mod inspect;
 mod lifecycle;
-mod marks;
+mod look;
 mod pull;
+mod remains;
 mod stats;
-mod terminal;
+mod transport;
 
 use async_trait::async_trait;
 use bollard::{API_DEFAULT_VERSION, Docker};
@@ -27,13 +26,14 @@ use tokio::sync::OnceCell;
 
 pub use endpoint::Endpoint;
 
+use super::guest::Guests;
 use super::{ByteStream, Engine, EngineError, Notes, Result, RunningExec, TreeStream};
 use crate::domain::{
-    Check, Details, EngineInfo, EngineKind, ExecId, ExecSpec, FileEntry, Happening, HostName,
-    Sample, Sandbox, SandboxId, SandboxPath, SandboxSpec, TtySize,
+    AdoptRules, Changes, Check, Details, EngineInfo, EngineKind, ExecId, ExecSpec, Execs,
+    FileEntry, Happening, HostName, Image, Process, Sample, Sandbox, SandboxId, SandboxPath,
+    SandboxSpec, TtySize,
 };
-use crate::guest::wire;
-use crate::protocol::{Action, FileOp, SessionInfo};
+use crate::protocol::{Action, FileOp, Leftover, SessionInfo};
 
 /// Seconds to wait for an ordinary answer; a loaded engine may take long to start a container.
 const ANSWER_SECONDS: u64 = 60;
@@ -44,7 +44,7 @@ struct Client {
     docker: Docker,
     endpoint: Endpoint,
     api_version: String,
-    followed: followed::Followed,
+    foreign: foreign::Foreign,
 }
 
 /// Sandboxes on a Docker engine.
@@ -53,7 +53,8 @@ pub struct DockerEngine {
     endpoint: Endpoint,
     /// Which sandboxes are ours; others on the same engine are left alone.
     scope: String,
-    client: OnceCell<Client>,
+    adopt: AdoptRules,
+    client: OnceCell<(Client, Guests)>,
     pulls: pull::Pulls,
     creating: creating::Creating,
 }
@@ -66,17 +67,43 @@ impl DockerEngine {
             host,
             endpoint,
             scope: scope.into(),
+            adopt: AdoptRules::default(),
             client: OnceCell::new(),
             pulls: pull::Pulls::default(),
             creating: creating::Creating::default(),
         }
     }
 
+    /// Also shows what these rules adopt.
+    #[must_use]
+    pub fn adopting(mut self, rules: AdoptRules) -> Self {
+        self.adopt = rules;
+        self
+    }
+
+    fn circle(&self) -> circle::Circle<'_> {
+        circle::Circle {
+            host: &self.host,
+            scope: &self.scope,
+            adopt: &self.adopt,
+        }
+    }
+
     /// Connects at the first use; a failure is tried again at the next.
+    async fn connected(&self) -> Result<&(Client, Guests)> {
+        let connecting = || async {
+            let client = connect(&self.endpoint).await?;
+            Ok((client.clone(), Guests::new(client)))
+        };
+        self.client.get_or_try_init(connecting).await
+    }
+
     async fn client(&self) -> Result<&Client> {
-        self.client
-            .get_or_try_init(|| connect(&self.endpoint))
-            .await
+        Ok(&self.connected().await?.0)
+    }
+
+    async fn guests(&self) -> Result<&Guests> {
+        Ok(&self.connected().await?.1)
     }
 }
 
@@ -106,17 +133,8 @@ async fn connect(endpoint: &Endpoint) -> Result<Client> {
         docker,
         endpoint: endpoint.clone(),
         api_version,
-        followed: followed::Followed::default(),
+        foreign: foreign::Foreign::default(),
     })
-}
-
-/// Makes a word that nobody can guess.
-fn random_word() -> String {
-    let words = [0, 1].map(|_| {
-        use std::hash::{BuildHasher, RandomState};
-        RandomState::new().hash_one(Utc::now().timestamp_nanos_opt())
-    });
-    format!("{:016x}{:016x}", words[0], words[1])
 }
 
 #[async_trait]
@@ -157,7 +175,7 @@ impl Engine for DockerEngine {
     }
 
     async fn list(&self) -> Result<Vec<Sandbox>> {
-        lifecycle::list(self.client().await?, &self.host, &self.scope).await
+        circle::list(self.client().await?, &self.circle()).await
     }
 
     async fn create(&self, spec: &SandboxSpec, notes: &Notes) -> Result<Sandbox> {
@@ -171,7 +189,7 @@ impl Engine for DockerEngine {
             notes,
         )
         .await?;
-        let all = lifecycle::list(client, &self.host, &self.scope).await?;
+        let all = circle::list(client, &self.circle()).await?;
         let made = all.into_iter().find(|sandbox| sandbox.reference.id == id);
         made.ok_or_else(|| EngineError::not_found(format!("the new sandbox {}", spec.name)))
     }
@@ -186,24 +204,53 @@ impl Engine for DockerEngine {
     }
 
     async fn inspect(&self, id: &SandboxId) -> Result<Details> {
-        inspect::details(self.client().await?, &self.host, id).await
+        let (client, guests) = self.connected().await?;
+        inspect::details(client, guests, &self.host, id).await
+    }
+
+    async fn processes(&self, id: &SandboxId) -> Result<Vec<Process>> {
+        self.guests().await?.processes(id).await
+    }
+
+    async fn changes(&self, id: &SandboxId) -> Result<Changes> {
+        let (client, guests) = self.connected().await?;
+        look::changes(client, guests, id).await
+    }
+
+    async fn images(&self) -> Result<Vec<Image>> {
+        look::images(self.client().await?).await
     }
 
     async fn exec(&self, id: &SandboxId, spec: &ExecSpec) -> Result<RunningExec> {
-        if let Some(session) = &spec.session {
-            files::check_session(session)?;
-        }
-        exec::start(self.client().await?.clone(), id, spec).await
+        self.guests().await?.exec(id, spec).await
     }
 
     async fn cancel(&self, id: &SandboxId, exec: &ExecId) -> Result<()> {
-        let client = self.client().await?;
-        client.followed.call_off(exec);
-        exec::cancel(client, id, exec).await
+        self.guests().await?.cancel(id, exec).await
+    }
+
+    async fn execs(&self, id: &SandboxId) -> Result<Execs> {
+        self.guests().await?.execs(id).await
+    }
+
+    async fn running(&self, id: &SandboxId) -> Result<usize> {
+        remains::running(self.client().await?, id).await
+    }
+
+    async fn restarted_since(&self, at: DateTime<Utc>) -> Result<bool> {
+        remains::restarted_since(self.client().await?, at).await
+    }
+
+    async fn leftovers(&self) -> Result<Vec<Leftover>> {
+        remains::leftovers(self.client().await?, &self.scope).await
+    }
+
+    async fn remove_leftover(&self, leftover: &Leftover) -> Result<()> {
+        remains::remove(self.client().await?, &self.scope, leftover).await
     }
 
     async fn resize(&self, terminal: &str, size: TtySize) -> Result<()> {
-        terminal::resize(self.client().await?, terminal, size).await
+        self.guests().await?.resize(terminal, size).await
     }
 
     async fn samples(&self, sandbox: &Sandbox) -> Result<BoxStream<'static, Result<Sample>>> {
@@ -221,15 +268,15 @@ impl Engine for DockerEngine {
             .ping()
             .await
             .map_err(|e| convert::error(&format!("connecting to {}", self.endpoint), e))?;
-        Ok(events::stream(client, &self.host, &self.scope))
+        Ok(events::stream(client, &self.circle()))
     }
 
     async fn history(&self, since: DateTime<Utc>) -> Result<Vec<Happening>> {
-        events::history(self.client().await?, &self.host, &self.scope, since).await
+        events::history(self.client().await?, &self.circle(), since).await
     }
 
     async fn file(&self, id: &SandboxId, op: &FileOp) -> Result<Vec<FileEntry>> {
-        files::operate(self.client().await?, id, op).await
+        self.guests().await?.file(id, op).await
     }
 
     async fn read(
@@ -238,7 +285,7 @@ impl Engine for DockerEngine {
         path: &SandboxPath,
         limit: Option<u64>,
     ) -> Result<ByteStream> {
-        files::read(self.client().await?, id, path, limit).await
+        self.guests().await?.read(id, path, limit).await
     }
 
     async fn write(
@@ -248,43 +295,22 @@ impl Engine for DockerEngine {
         mode: Option<u32>,
         content: ByteStream,
     ) -> Result<()> {
-        files::write(self.client().await?, id, path, mode, content).await
+        self.guests().await?.write(id, path, mode, content).await
     }
 
     async fn pack(&self, id: &SandboxId, path: &SandboxPath) -> Result<TreeStream> {
-        files::pack(self.client().await?, id, path).await
+        self.guests().await?.pack(id, path).await
     }
 
     async fn unpack(&self, id: &SandboxId, path: &SandboxPath, tree: TreeStream) -> Result<()> {
-        files::unpack(self.client().await?, id, path, tree).await
+        self.guests().await?.unpack(id, path, tree).await
     }
 
     async fn sessions(&self, id: &SandboxId) -> Result<Vec<SessionInfo>> {
-        let text = guest::output(self.client().await?, id, vec!["sessions".to_owned()]).await?;
-        Ok(String::from_utf8_lossy(&text)
-            .lines()
-            .filter_map(session)
-            .collect())
+        self.guests().await?.sessions(id).await
     }
 
     async fn drop_session(&self, id: &SandboxId, name: &str) -> Result<()> {
-        files::check_session(name)?;
-        guest::output(
-            self.client().await?,
-            id,
-            vec!["forget".to_owned(), name.to_owned()],
-        )
-        .await
-        .map(drop)
+        self.guests().await?.drop_session(id, name).await
     }
-}
-
-fn session(line: &str) -> Option<SessionInfo> {
-    let mut fields = line.split(' ');
-    Some(SessionInfo {
-        name: String::from_utf8_lossy(&wire::unescape(fields.next()?)).into_owned(),
-        work_dir: String::from_utf8_lossy(&wire::unescape(fields.next()?)).into_owned(),
-        variables: fields.next()?.parse().ok()?,
-        used_at: DateTime::from_timestamp(fields.next()?.parse().ok()?, 0)?,
-    })
 }

@@ -21,8 +21,7 @@ fn link(target: &str) -> FileKind {
 }
 
 fn write_items(to: &Path, items: Vec<TreeItem>) -> Result<(), EngineError> {
-    let mut items = items.into_iter();
-    write_all(to.to_path_buf(), || items.next().map(Ok))
+    write_all(to.to_path_buf(), items.into_iter().map(Ok))
 }
 
 #[tokio::test]
@@ -83,12 +82,11 @@ fn nothing_is_written_through_links_of_this_or_an_earlier_copy() {
 #[test]
 fn an_interrupted_copy_leaves_nothing() {
     let dir = tempfile::tempdir().expect("a folder");
-    let mut items = vec![
+    let items = [
         Ok(entry(b"", FileKind::Directory)),
         Ok(entry(b"a", FileKind::File)),
         Err(EngineError::internal("cut")),
-    ]
-    .into_iter();
-    assert!(write_all(dir.path().join("to"), || items.next()).is_err());
+    ];
+    assert!(write_all(dir.path().join("to"), items.into_iter()).is_err());
     assert_eq!(fs::read_dir(dir.path()).expect("a listing").count(), 0);
 }

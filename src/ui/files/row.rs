@@ -1,5 +1,6 @@
 //! One row of the list; what is less important goes first when it gets narrow.
 
+use chrono::DateTime;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -7,7 +8,7 @@ use ratatui::style::Style;
 use super::super::theme::Role;
 use super::FilesPane;
 use crate::app::files::is_hidden;
-use crate::domain::{FileEntry, FileKind};
+use crate::domain::{ChangeKind, FileEntry, FileKind};
 use crate::text::{human, pad, pad_left, safe_line, truncate};
 
 /// From these widths on a column is drawn.
@@ -36,6 +37,11 @@ impl FilesPane<'_> {
     /// Writes the columns in exactly `width` columns.
     fn cells(&self, entry: &FileEntry, width: usize) -> String {
         let name = self.name(entry);
+        let change = self.state.listing().kind_of(&entry.name);
+        let name = match change {
+            Some(kind) if width < WITH_MODE => format!("{} {name}", kind.letter()),
+            _ => name,
+        };
         let size = pad_left(&size(entry), SIZE_WIDTH);
         if width < WITH_SIZE {
             return pad(&name, width);
@@ -44,9 +50,10 @@ impl FilesPane<'_> {
             return format!("{} {size}", pad(&name, width - SIZE_WIDTH - 1));
         }
         let age = pad_left(&self.age(entry), AGE_WIDTH);
-        let mode = match width {
-            ..WITH_MODE => String::new(),
-            _ => format!("{}{} ", letter(entry), human::permissions(entry.mode)),
+        let mode = match (width, change) {
+            (..WITH_MODE, _) => String::new(),
+            (_, Some(kind)) => format!("{} ", pad(kind.word(), 7)),
+            (_, None) => format!("{}{} ", letter(entry), human::permissions(entry.mode)),
         };
         pad(&format!("{mode}{size} {age} {name}"), width)
     }
@@ -62,14 +69,20 @@ impl FilesPane<'_> {
     }
 
     pub(super) fn age(&self, entry: &FileEntry) -> String {
+        if is_unknown(entry) {
+            return "-".to_owned();
+        }
         let seconds = (self.now - entry.modified_at).num_seconds();
         // A clock may be wrong; what is from the future is new.
         human::age(seconds.try_into().unwrap_or(0))
     }
 
     fn row_style(&self, entry: &FileEntry, is_marked: bool) -> Style {
+        let change = self.state.listing().kind_of(&entry.name);
         let role = match entry.kind {
             _ if is_marked => Role::Marked,
+            _ if change == Some(ChangeKind::Deleted) => Role::Error,
+            _ if change == Some(ChangeKind::Changed) => Role::Warn,
             _ if is_hidden(entry) => Role::Muted,
             FileKind::Directory => Role::Accent,
             FileKind::File | FileKind::Symlink { .. } | FileKind::Special => Role::Text,
@@ -80,7 +93,12 @@ impl FilesPane<'_> {
     /// Returns the line above a preview, which says more about the file than its row.
     pub(super) fn headline(&self, entry: &FileEntry, size: &str, width: usize) -> String {
         let (name, age) = (safe_line(&entry.name), self.age(entry));
-        let line = format!("{name}: {size}, {}:{}, {age} old", entry.uid, entry.gid);
+        let change = self.state.listing().kind_of(&entry.name);
+        let line = match change {
+            Some(kind) if is_unknown(entry) => format!("{name}: {}", kind.word()),
+            Some(kind) => format!("{name}: {}, {size}, {age} old", kind.word()),
+            None => format!("{name}: {size}, {}:{}, {age} old", entry.uid, entry.gid),
+        };
         truncate(&line, width).into_owned()
     }
 }
@@ -88,9 +106,15 @@ impl FilesPane<'_> {
 /// Writes what a size means for what has one.
 pub(super) fn size(entry: &FileEntry) -> String {
     match entry.kind {
+        _ if is_unknown(entry) => "-".to_owned(),
         FileKind::File | FileKind::Symlink { .. } => human::bytes(entry.size),
         FileKind::Directory | FileKind::Special => "-".to_owned(),
     }
+}
+
+/// Tells whether the engine told no more than that the file has changed.
+fn is_unknown(entry: &FileEntry) -> bool {
+    entry.modified_at == DateTime::UNIX_EPOCH && entry.mode == 0
 }
 
 fn letter(entry: &FileEntry) -> char {

@@ -1,7 +1,7 @@
 //! The form for a new sandbox.
 
 use ratatui::Frame;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 
 use crate::app::form::{CreateForm, Field};
@@ -12,34 +12,96 @@ use crate::ui::widgets::popup;
 /// Cells before what is typed.
 const LABEL: usize = 13;
 
+/// Cells for what is said of a choice.
+const NOTE: usize = 20;
+
+/// Rows for what can be picked.
+const CHOICES: usize = 4;
+
 /// Draws the form.
 pub(super) fn draw(frame: &mut Frame<'_>, theme: &Theme, form: &CreateForm) {
-    let height = u16::try_from(form.fields.len() + 5).unwrap_or(20);
+    let height = u16::try_from(form.fields.len() + CHOICES + 4).unwrap_or(20);
+    let height = height.min(frame.area().height.saturating_sub(1));
     let inner = popup(frame, 74, height, "New sandbox", theme);
-    for ((at, field), row) in form.fields.iter().enumerate().zip(inner.rows()) {
+    let fields = u16::try_from(form.fields.len()).unwrap_or(10);
+    let parts = [
+        Constraint::Length(fields),
+        Constraint::Fill(1),
+        Constraint::Length(1),
+        Constraint::Length(1),
+    ];
+    let [top, middle, problem, keys] = Layout::vertical(parts).areas(inner);
+    draw_choices(frame, theme, form, middle);
+    for ((at, field), row) in form.fields.iter().enumerate().zip(top.rows()) {
         draw_field(frame, theme, field, row, at == form.at);
+        if field.label == "image" {
+            draw_presence(frame, theme, form, row);
+        }
     }
-    let last = inner.bottom().saturating_sub(2);
-    let below = |y: u16| Rect {
-        y,
-        height: inner.height.min(1),
-        ..inner
+    if let Some(text) = &form.problem {
+        let words = Line::styled(safe_line(text), theme.style(Role::Error));
+        frame.render_widget(words, problem);
+    }
+    frame.render_widget(keys_line(theme, form), keys);
+}
+
+fn keys_line(theme: &Theme, form: &CreateForm) -> Line<'static> {
+    let picks = !form.choices().is_empty();
+    let arrows = if picks { "pick" } else { "move" };
+    let keys = [
+        ("Enter", "create"),
+        ("Tab", "next field"),
+        ("Up/Down", arrows),
+        ("Esc", "cancel"),
+    ];
+    let spans = keys.into_iter().flat_map(|(key, word)| {
+        [
+            Span::styled(key, theme.style(Role::Key)),
+            Span::styled(format!(" {word}  "), theme.style(Role::Muted)),
+        ]
+    });
+    spans.collect()
+}
+
+/// Lists what can be picked, with what is picked in sight.
+fn draw_choices(frame: &mut Frame<'_>, theme: &Theme, form: &CreateForm, area: Rect) {
+    let choices = form.choices();
+    let text = form.fields.get(form.at).map(|field| field.line.text());
+    let picked = choices
+        .iter()
+        .position(|choice| Some(&choice.value) == text.as_ref());
+    let height = usize::from(area.height).max(1);
+    let width = usize::from(area.width).saturating_sub(LABEL + NOTE + 1);
+    let first = picked.unwrap_or(0).saturating_sub(height - 1);
+    let shown = choices.iter().enumerate().skip(first).zip(area.rows());
+    for ((at, choice), row) in shown {
+        let role = if Some(at) == picked {
+            Role::Selection
+        } else {
+            Role::Text
+        };
+        let name = pad(&safe_line(&choice.value), width);
+        let line = Line::from(vec![
+            Span::raw(" ".repeat(LABEL)),
+            Span::styled(name, theme.style(role)),
+            Span::styled(
+                format!(" {}", safe_line(&choice.note)),
+                theme.style(Role::Muted),
+            ),
+        ]);
+        frame.render_widget(line, row);
+    }
+}
+
+/// Says at the end of the row whether the image needs a pull.
+fn draw_presence(frame: &mut Frame<'_>, theme: &Theme, form: &CreateForm, row: Rect) {
+    let (words, role) = match form.is_image_here() {
+        Some(true) => ("at hand", Role::Ok),
+        Some(false) => ("will be pulled", Role::Warn),
+        None => return,
     };
-    if let Some(problem) = &form.problem {
-        frame.render_widget(
-            Line::styled(safe_line(problem), theme.style(Role::Error)),
-            below(last),
-        );
-    }
-    let keys = Line::from(vec![
-        Span::styled("Enter", theme.style(Role::Key)),
-        Span::styled(" create  ", theme.style(Role::Muted)),
-        Span::styled("Tab", theme.style(Role::Key)),
-        Span::styled(" next field  ", theme.style(Role::Muted)),
-        Span::styled("Esc", theme.style(Role::Key)),
-        Span::styled(" cancel", theme.style(Role::Muted)),
-    ]);
-    frame.render_widget(keys, below(last + 1));
+    let words = Line::styled(words, theme.style(role)).right_aligned();
+    frame.render_widget(words, row);
 }
 
 fn draw_field(frame: &mut Frame<'_>, theme: &Theme, field: &Field, row: Rect, has_keys: bool) {

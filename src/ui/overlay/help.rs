@@ -9,7 +9,7 @@ use crate::text::pad;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::popup;
 
-const SECTIONS: [(&str, Context); 7] = [
+const SECTIONS: [(&str, Context); 8] = [
     ("Everywhere", Context::Global),
     ("Sandboxes", Context::Sandboxes),
     ("Editor", Context::Editor),
@@ -17,6 +17,7 @@ const SECTIONS: [(&str, Context); 7] = [
     ("Output", Context::Output),
     ("Files", Context::Files),
     ("In a shell", Context::Terminal),
+    ("Looking at a sandbox", Context::Inspect),
 ];
 
 /// Draws the keys, those of the pane in use first.

@@ -1,9 +1,14 @@
 //! What lies over the panes.
 
+mod columns;
 mod create;
-mod details;
 mod dialogs;
+mod events;
 mod help;
+mod inspect;
+mod lines;
+mod log;
+mod reap;
 
 use ratatui::Frame;
 
@@ -19,10 +24,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme) {
         Some(Overlay::Confirm(confirm)) => dialogs::confirm(frame, theme, confirm),
         Some(Overlay::Ask(ask)) => dialogs::ask(frame, theme, ask),
         Some(Overlay::Create(form)) => create::draw(frame, theme, form),
-        Some(Overlay::Inspect { details, scroll }) => {
-            details::draw(frame, state, theme, details.as_deref(), *scroll);
-        }
-        Some(Overlay::Log { scroll }) => details::log(frame, state, theme, *scroll),
+        Some(Overlay::Inspect(view)) => inspect::draw(frame, state, theme, view),
+        Some(Overlay::Columns { at }) => columns::draw(frame, state, theme, *at),
+        Some(Overlay::Reap(preview)) => reap::draw(frame, theme, preview),
+        Some(Overlay::Events { scroll }) => events::draw(frame, state, theme, *scroll),
+        Some(Overlay::Log { scroll }) => log::draw(frame, state, theme, *scroll),
         None => {}
     }
 }

@@ -221,7 +221,7 @@ pub async fn terminals_join_both_streams(fixture: &Fixture) {
         .await
         .expect("a resize");
     // The key that ends the input of a terminal.
-    if fixture.is_docker() {
+    if fixture.is_real() {
         let mut stdin = exec.stdin.take().expect("an input");
         stdin.write_all(b"typed\n\x04").await.expect("a write");
         let outcome = finish_items(exec.items).await;

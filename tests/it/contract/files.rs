@@ -239,7 +239,7 @@ pub async fn c14_only_the_work_directory_and_tmp_are_writable(fixture: &Fixture)
     refused(made, FailureKind::Denied);
     refused(bench.ls(b"/root").await, FailureKind::Denied);
     let delete = FileOp::Delete {
-        path: sandbox_path(b"/bin/busybox"),
+        path: sandbox_path(b"/bin/sh"),
         recursive: false,
     };
     refused(bench.file(delete).await, FailureKind::Denied);

@@ -200,7 +200,7 @@ pub async fn c13_samples_stay_within_limits_and_end(fixture: &Fixture) {
     let mut spec = fixture.spec("samples");
     spec.limits.cpus = Some(0.5);
     let bench = fixture.create(&spec).await;
-    let busy = if fixture.is_docker() {
+    let busy = if fixture.is_real() {
         exec_spec(&["sh", "-c", "while :; do :; done"])
     } else {
         exec_spec(&["yes"])
@@ -211,13 +211,20 @@ pub async fn c13_samples_stay_within_limits_and_end(fixture: &Fixture) {
     let mut samples = samples.expect("a stream");
     let first = tokio::time::timeout(Duration::from_secs(5), samples.next()).await;
     let mut before = first.expect("soon").expect("a sample").expect("no error");
+    // The kernel hands out time in slices, so a moment may be a little over the quota. Where it has no quota, as the
+    // posture says, the sandbox is kept to one core.
+    let details = soon("details", fixture.engine.inspect(&bench.id)).await;
+    let gaps = details.expect("details").posture.gaps;
+    let unlimited = gaps
+        .iter()
+        .any(|gap| gap.contains("cpu limit not enforced"));
+    let most = if unlimited { 115.0 } else { 65.0 };
     for _ in 0..3 {
         let sample = soon("a sample", samples.next()).await.expect("a sample");
         let sample = sample.expect("no error");
         let apart = (sample.at - before.at).num_milliseconds();
         assert!((500..4000).contains(&apart), "{apart} ms apart");
-        // The kernel hands out time in slices, so a moment may be a little over the quota.
-        assert!((0.0..=65.0).contains(&sample.cpu_percent), "{sample:?}");
+        assert!((0.0..=most).contains(&sample.cpu_percent), "{sample:?}");
         assert_eq!(sample.cpus_limit, Some(0.5));
         assert!(
             sample.memory_bytes > 0 && sample.memory_bytes <= MEMORY,
@@ -228,7 +235,7 @@ pub async fn c13_samples_stay_within_limits_and_end(fixture: &Fixture) {
         assert_eq!((sample.net_rx_bytes, sample.net_tx_bytes), (0, 0));
         before = sample;
     }
-    if fixture.is_docker() {
+    if fixture.is_real() {
         assert!(before.cpu_percent > 1.0, "a busy sandbox: {before:?}");
     }
     bench.act(Action::Stop).await.expect("a stop");

@@ -1,9 +1,11 @@
 //! What all tests share: engines to test, specifications, waiting with an end, and cleaning up whatever happens.
 
+pub mod ordinary;
 pub mod sha256;
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +20,7 @@ use sandtop::domain::{
 };
 use sandtop::engine::demo::DemoEngine;
 use sandtop::engine::docker::{DockerEngine, Endpoint};
+use sandtop::engine::local::LocalEngine;
 use sandtop::engine::{
     ByteStream, EngineError, ExecItem, Notes, Result, RunningExec, SharedEngine,
 };
@@ -49,6 +52,25 @@ pub fn unique_name(hint: &str) -> String {
     format!("it-{hint}-{}-{}", std::process::id(), unique())
 }
 
+/// Where an engine is.
+#[derive(Clone)]
+enum Site {
+    Nowhere,
+    Docker(Endpoint),
+    /// The state directory.
+    Local(PathBuf),
+}
+
+impl Site {
+    fn engine(&self, scope: &str) -> Option<SharedEngine> {
+        match self {
+            Self::Nowhere => None,
+            Self::Docker(at) => Some(Arc::new(DockerEngine::new(host(), at.clone(), scope))),
+            Self::Local(state) => Some(Arc::new(LocalEngine::new(host(), state, scope, "a test"))),
+        }
+    }
+}
+
 /// An engine to test, with sandboxes that are removed in the end.
 pub struct Fixture {
     pub engine: SharedEngine,
@@ -56,7 +78,7 @@ pub struct Fixture {
     pub image: String,
     /// The engine's concrete type, where it is the demo.
     pub demo: Option<DemoEngine>,
-    endpoint: Option<Endpoint>,
+    site: Site,
     guard: Option<RwLockReadGuard<'static, ()>>,
 }
 
@@ -69,8 +91,45 @@ impl Fixture {
             scope: String::new(),
             image: "busybox".into(),
             demo: Some(demo),
-            endpoint: None,
+            site: Site::Nowhere,
             guard: None,
+        }
+    }
+
+    /// Takes the engine of this machine, or says why not.
+    pub async fn local() -> Option<Self> {
+        let fixture = Self::at(Site::Local(ordinary::state_dir()), "host");
+        match fixture.engine.info().await {
+            Ok(_) => Some(fixture),
+            Err(error) => {
+                eprintln!("skipped: {}", error.message);
+                None
+            }
+        }
+    }
+
+    fn at(site: Site, image: &str) -> Self {
+        let scope = unique_name("scope");
+        Self {
+            engine: site.engine(&scope).expect("a real engine"),
+            scope,
+            image: image.to_owned(),
+            demo: None,
+            site,
+            guard: None,
+        }
+    }
+
+    /// Makes another engine on the same sandboxes, as another process would.
+    pub fn second_look(&self) -> SharedEngine {
+        self.site.engine(&self.scope).expect("a real engine")
+    }
+
+    /// Returns the folder below which the local engine keeps this fixture's sandboxes.
+    pub fn state_dir(&self) -> PathBuf {
+        match &self.site {
+            Site::Local(state) => state.join("local").join(format!("scope-{}", self.scope)),
+            _ => panic!("not the local engine"),
         }
     }
 
@@ -105,16 +164,8 @@ impl Fixture {
         let address = std::env::var("DOCKER_HOST").ok().filter(|a| !a.is_empty());
         let address = address.ok_or("DOCKER_HOST is not set")?;
         let endpoint = Endpoint::parse(&address).map_err(|e| e.message)?;
-        let scope = unique_name("scope");
-        let engine = DockerEngine::new(host(), endpoint.clone(), scope.as_str());
-        let fixture = Self {
-            engine: Arc::new(engine),
-            scope,
-            image: std::env::var("SANDTOP_TEST_IMAGE").unwrap_or("sandtop-test/busybox".into()),
-            demo: None,
-            endpoint: Some(endpoint),
-            guard: None,
-        };
+        let image = std::env::var("SANDTOP_TEST_IMAGE").unwrap_or("sandtop-test/busybox".into());
+        let fixture = Self::at(Site::Docker(endpoint), &image);
         match timeout(PATIENCE, fixture.engine.info()).await {
             Ok(Ok(_)) => Ok(fixture),
             Ok(Err(error)) => Err(error.message),
@@ -124,22 +175,23 @@ impl Fixture {
 
     /// Makes an engine at the same place with a scope of its own.
     pub fn sibling(&self) -> Self {
-        let Some(endpoint) = &self.endpoint else {
-            return Self::demo();
-        };
-        let scope = unique_name("scope");
-        Self {
-            engine: Arc::new(DockerEngine::new(host(), endpoint.clone(), scope.as_str())),
-            scope,
-            image: self.image.clone(),
-            demo: None,
-            endpoint: Some(endpoint.clone()),
-            guard: None,
+        match &self.site {
+            Site::Nowhere => Self::demo(),
+            site => Self::at(site.clone(), &self.image),
         }
     }
 
     pub fn is_docker(&self) -> bool {
-        self.endpoint.is_some()
+        matches!(self.site, Site::Docker(_))
+    }
+
+    pub fn is_local(&self) -> bool {
+        matches!(self.site, Site::Local(_))
+    }
+
+    /// Tells whether there is a kernel behind it.
+    pub fn is_real(&self) -> bool {
+        !matches!(self.site, Site::Nowhere)
     }
 
     /// Describes a sandbox with small limits.
@@ -181,15 +233,21 @@ impl Fixture {
                 assert_eq!(docker(&arguments), "", "{what:?}");
             }
         }
+        if self.is_local() {
+            let left = ordinary::left_below(&self.state_dir());
+            assert_eq!(left, Vec::<String>::new());
+        }
     }
 }
 
 impl Drop for Fixture {
     fn drop(&mut self) {
-        let Some(endpoint) = self.endpoint.take() else {
+        let site = std::mem::replace(&mut self.site, Site::Nowhere);
+        let scope = std::mem::take(&mut self.scope);
+        let Some(engine) = site.engine(&scope) else {
             return;
         };
-        let scope = std::mem::take(&mut self.scope);
+        let kept = scope.clone();
         // A thread, because a runtime cannot block inside another; an engine of its own, because connections belong to
         // the runtime that opened them.
         let cleaning = std::thread::spawn(move || {
@@ -198,8 +256,6 @@ impl Drop for Fixture {
                 .build()
                 .expect("a runtime");
             runtime.block_on(async {
-                let engine: SharedEngine =
-                    Arc::new(DockerEngine::new(host(), endpoint, scope.as_str()));
                 let cleaned = timeout(PATIENCE, remove_all(&engine)).await;
                 if !matches!(cleaned, Ok(Ok(()))) {
                     eprintln!("cleaning up {scope} failed: {cleaned:?}");
@@ -207,6 +263,9 @@ impl Drop for Fixture {
             });
         });
         let _ = cleaning.join();
+        if let Site::Local(state) = site {
+            let _ = std::fs::remove_dir_all(state.join("local").join(format!("scope-{kept}")));
+        }
     }
 }
 
@@ -269,7 +328,13 @@ impl Bench<'_> {
 
     /// Tells what runs in the sandbox.
     pub async fn processes(&self) -> String {
-        self.run(&["ps"]).await.text()
+        // The usual `ps` of Linux tells of one terminal only, and cuts lines.
+        let words: &[&str] = if self.fixture.is_local() {
+            &["ps", "axww"]
+        } else {
+            &["ps"]
+        };
+        self.run(words).await.text()
     }
 
     /// Waits until all of these words are in the process list.
@@ -372,6 +437,7 @@ pub fn spec(name: &str) -> SandboxSpec {
             pid: std::process::id(),
             started: 1,
             user: Some("tester".into()),
+            kind: sandtop::domain::OwnerKind::Cli,
         },
     }
 }

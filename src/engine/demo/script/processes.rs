@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow::{Break, Continue};
 
+use chrono::Utc;
 use tokio::sync::watch;
 
 use super::super::world::Process;
@@ -36,6 +37,7 @@ pub(in crate::engine::demo) fn enter(
     let process = Process {
         exec: site.exec.clone(),
         command: command.to_owned(),
+        started_at: Utc::now(),
         signal,
     };
     let forked = site

@@ -1,0 +1,127 @@
+//! Chooses the engine: the one asked for, else Docker if it answers, else the local one.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::cli;
+use crate::config::Config;
+use crate::domain::{EngineKind, HostName};
+use crate::engine::SharedEngine;
+use crate::engine::demo::DemoEngine;
+use crate::engine::docker::{DockerEngine, Endpoint};
+use crate::engine::local::LocalEngine;
+use crate::guest::wire;
+use crate::manager::Host;
+use crate::protocol::{Failure, FailureKind};
+
+/// Separates the sandboxes of groups that share one engine; tests use scopes of their own.
+const SCOPE_VARIABLE: &str = "SANDTOP_SCOPE";
+
+/// How long Docker may take to accept a connection before the local engine is used instead.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Everything that engines are made from.
+struct Surroundings<'a> {
+    config: &'a Config,
+    state: Option<&'a Path>,
+    environment: BTreeMap<String, String>,
+    scope: String,
+}
+
+/// Finds the engine to use.
+pub(crate) async fn host(config: &Config, state: Option<&Path>) -> Result<Host, Failure> {
+    let environment: BTreeMap<String, String> = std::env::vars_os()
+        .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let scope = environment.get(SCOPE_VARIABLE).filter(|s| !s.is_empty());
+    let around = Surroundings {
+        config,
+        state,
+        scope: scope.map_or_else(|| "default".to_owned(), Clone::clone),
+        environment,
+    };
+    match config.engine {
+        Some(EngineKind::Demo) => Ok(demo()),
+        Some(EngineKind::Docker) => Ok(around.docker(around.endpoint()?)),
+        Some(EngineKind::Local) => around.local("it was asked for"),
+        None => around.first_that_answers().await,
+    }
+}
+
+fn name() -> HostName {
+    HostName::new(cli::HOST)
+}
+
+fn demo() -> Host {
+    Host {
+        engine: Arc::new(DemoEngine::with_samples(name())),
+        name: name(),
+        slots: None,
+        place: "demo".to_owned(),
+    }
+}
+
+impl Surroundings<'_> {
+    fn endpoint(&self) -> Result<Endpoint, Failure> {
+        let given = self.config.docker_host.as_deref();
+        Ok(Endpoint::find(given, &self.environment)?)
+    }
+
+    async fn first_that_answers(&self) -> Result<Host, Failure> {
+        let endpoint = self.endpoint();
+        let why_not = match &endpoint {
+            Ok(endpoint) => endpoint.answers(PATIENCE).await.err(),
+            Err(failure) => Some(failure.message.clone()),
+        };
+        match (endpoint, why_not) {
+            (Ok(endpoint), None) => Ok(self.docker(endpoint)),
+            (_, why) => {
+                let why = why.unwrap_or_default();
+                self.local(&format!("no Docker engine answers ({why})"))
+            }
+        }
+    }
+
+    fn docker(&self, endpoint: Endpoint) -> Host {
+        let place = self.place(&endpoint.to_string());
+        let engine: SharedEngine = Arc::new(
+            DockerEngine::new(name(), endpoint, &*self.scope).adopting(self.config.adopt.clone()),
+        );
+        Host {
+            name: name(),
+            engine,
+            slots: self.slots(&place),
+            place,
+        }
+    }
+
+    fn local(&self, why: &str) -> Result<Host, Failure> {
+        let state = self.state.ok_or_else(|| {
+            let message = "the local engine has no place to keep its sandboxes";
+            Failure::new(FailureKind::Denied, message)
+                .with_hint("make the state directory writable, or set XDG_STATE_HOME")
+        })?;
+        let why = format!("local: {why}");
+        let engine = LocalEngine::new(name(), state, &self.scope, why);
+        let place = self.place("local");
+        Ok(Host {
+            name: name(),
+            engine: Arc::new(engine),
+            slots: self.slots(&place),
+            place,
+        })
+    }
+
+    /// Names an engine and the scope in a word that files can be called.
+    fn place(&self, engine: &str) -> String {
+        let place = format!("{engine}#{}", self.scope);
+        wire::escape(place.as_bytes()).replace('/', "+")
+    }
+
+    /// Names the folder where processes that share an engine reserve places for new sandboxes.
+    fn slots(&self, place: &str) -> Option<std::path::PathBuf> {
+        Some(self.state?.join("slots").join(place))
+    }
+}

@@ -1,0 +1,79 @@
+//! `inspect`: everything known of a sandbox, also of one that is gone.
+
+use serde_json::{Value, json};
+
+use super::print::{self, Format, Outcome, Stop};
+use super::session::unexpected;
+use super::{Front, exit, reap, views};
+use crate::describe::{Fact, ending, facts};
+use crate::protocol::{Command, Epitaph, Failure, FailureKind, Reply};
+
+/// `inspect`.
+pub(super) async fn inspect(front: &mut Front, name: &str) -> Outcome<u8> {
+    let sandbox = match front.session.find(name).await {
+        Err(Stop::Failed(failure)) if failure.kind == FailureKind::NotFound => {
+            return remembered(front, name, failure).await;
+        }
+        found => found?,
+    };
+    let standings = reap::standings(front).await.unwrap_or_default();
+    let standing = standings.iter().find(|s| s.sandbox == sandbox.reference);
+    let asked = front
+        .session
+        .ask(Command::Inspect(sandbox.reference))
+        .await?;
+    let Reply::Details(mut details) = asked else {
+        return Err(unexpected(&asked).into());
+    };
+    if let Some(death) = standing.and_then(|standing| standing.death.clone()) {
+        details.death = Some(death);
+    }
+    match front.format {
+        Format::Json => print::json(&views::details(&details, standing))?,
+        Format::Text => print::line(&lines(&facts(&details)))?,
+    }
+    Ok(exit::OK)
+}
+
+fn lines(facts: &[Fact]) -> String {
+    let lines = facts.iter().map(|fact| {
+        format!("{:<18} {}", fact.key, fact.value)
+            .trim_end()
+            .to_owned()
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Tells what is remembered of a sandbox that is gone. It is still not found, and the exit code says so.
+async fn remembered(front: &mut Front, name: &str, missing: Failure) -> Outcome<u8> {
+    let (host, wanted) = (front.host(), name.rsplit('/').next().unwrap_or(name));
+    let command = Command::Remember {
+        host,
+        name: wanted.to_owned(),
+    };
+    let Ok(Reply::Epitaph(Some(epitaph))) = front.session.ask(command).await else {
+        return Err(missing.into());
+    };
+    let words = format!("{} is gone: {}", epitaph.name, epitaph.death.cause);
+    let failure = Failure::new(FailureKind::NotFound, words);
+    match front.format {
+        Format::Json => print::json(&view(&epitaph, &failure))?,
+        Format::Text => {
+            print::line(&lines(&ending(&epitaph.death)))?;
+            print::failure(&failure, Format::Text);
+        }
+    }
+    Ok(exit::of_failure(failure.kind))
+}
+
+fn view(epitaph: &Epitaph, failure: &Failure) -> Value {
+    json!({
+        "name": epitaph.name,
+        "id": epitaph.sandbox.id.as_str(),
+        "host": epitaph.sandbox.host,
+        "phase": "lost",
+        "death": epitaph.death,
+        "last_end": epitaph.last_end,
+        "error": failure,
+    })
+}

@@ -1,0 +1,203 @@
+//! `reap`, `pin` and `unpin`: sandboxes that nobody needs, each with its reason.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::args::ReapArgs;
+use super::print::{self, Format, Outcome};
+use super::session::{pick, unexpected};
+use super::{Front, exit};
+use crate::app::reap::rules;
+use crate::describe::verdict_reason;
+use crate::domain::{Grace, ReapRules, Reaped, Standing, Verdict};
+use crate::protocol::{Command, Failure, Leftover, Reply};
+use crate::text::{Table, human, safe_line};
+
+/// `reap`.
+pub(super) async fn reap(front: &mut Front, args: &ReapArgs) -> Outcome<u8> {
+    if !args.dry_run {
+        front.refuse_if_read_only("reaping")?;
+    }
+    let mut rules = rules(&front.config.manager);
+    if let Some(seconds) = args.idle {
+        let limit = Duration::from_secs(seconds);
+        rules = ReapRules {
+            idle: Some(limit),
+            orphan: rules.orphan.min(limit),
+            grace: Grace::Remove,
+        };
+    }
+    if !args.watch {
+        return once(front, rules, args.dry_run).await;
+    }
+    loop {
+        let code = once(front, rules, args.dry_run).await;
+        if code.as_ref().is_ok_and(|code| *code != exit::OK) {
+            tracing::warn!("some sandboxes could not be reaped");
+        }
+        match code {
+            Err(print::Stop::ClosedPipe) => return code,
+            // An engine that is away comes back; so do we.
+            Err(print::Stop::Failed(failure)) => print::failure(&failure, Format::Text),
+            Ok(_) => {}
+        }
+        front
+            .session
+            .pause(front.config.manager.cleanup_interval)
+            .await?;
+    }
+}
+
+async fn once(front: &mut Front, rules: ReapRules, dry_run: bool) -> Outcome<u8> {
+    let host = front.host();
+    let command = if dry_run {
+        Command::Survey { host, rules }
+    } else {
+        Command::Reap {
+            host,
+            rules,
+            only: None,
+        }
+    };
+    let (found, leftovers) = match front.session.ask(command).await? {
+        Reply::Reaped(found, leftovers) => (found, leftovers),
+        other => return Err(unexpected(&other).into()),
+    };
+    match front.format {
+        Format::Json => {
+            let sandboxes = found.iter().map(view);
+            let leftovers = leftovers
+                .iter()
+                .map(|leftover| leftover_view(leftover, dry_run));
+            print::json(&sandboxes.chain(leftovers).collect::<Vec<_>>())?;
+        }
+        Format::Text => show(&found, &leftovers, dry_run)?,
+    }
+    let failed = found.iter().any(|one| matches!(one.done, Some(Err(_))));
+    Ok(if failed { exit::FAILED } else { exit::OK })
+}
+
+fn show(found: &[Reaped], leftovers: &[Leftover], dry_run: bool) -> Outcome {
+    let mut table = Table::new(&["NAME", "IDLE", "VERDICT", "WHY"]);
+    for one in found {
+        let idle = one
+            .standing
+            .idle()
+            .map_or_else(|| "?".to_owned(), human::duration);
+        table.row(vec![
+            safe_line(&one.sandbox.name),
+            idle,
+            verdict(one),
+            why(one),
+        ]);
+    }
+    for leftover in leftovers {
+        let verdict = if dry_run { "would remove" } else { "removed" };
+        table.row(vec![
+            safe_line(&leftover.name),
+            "-".to_owned(),
+            verdict.to_owned(),
+            format!("a {} that belongs to no sandbox", leftover.kind),
+        ]);
+    }
+    if found.is_empty() && leftovers.is_empty() {
+        print::note("No sandboxes.");
+        return Ok(());
+    }
+    print::line(&table.to_string())
+}
+
+fn verdict(one: &Reaped) -> String {
+    match (&one.done, one.standing.verdict) {
+        (Some(Ok(())), Verdict::Freeze(_)) => "frozen".to_owned(),
+        (Some(Ok(())), _) => "removed".to_owned(),
+        (Some(Err(_)), _) => "not removed".to_owned(),
+        (None, Verdict::Keep(_)) => "stays".to_owned(),
+        (None, Verdict::Later(_, left)) => format!("in {}", human::duration(left)),
+        (None, Verdict::Freeze(_)) => "would freeze".to_owned(),
+        (None, Verdict::Remove(_)) => "would remove".to_owned(),
+    }
+}
+
+fn why(one: &Reaped) -> String {
+    match &one.done {
+        Some(Err(words)) => safe_line(words),
+        Some(Ok(())) | None => verdict_reason(one),
+    }
+}
+
+fn view(one: &Reaped) -> Value {
+    let (action, reason) = match one.standing.verdict {
+        Verdict::Keep(spared) => ("keep", json!(spared)),
+        Verdict::Later(reason, _) => ("later", json!(reason)),
+        Verdict::Freeze(reason) => ("pause", json!(reason)),
+        Verdict::Remove(reason) => ("remove", json!(reason)),
+    };
+    json!({
+        "kind": "sandbox",
+        "name": one.sandbox.name,
+        "id": one.sandbox.reference.id.as_str(),
+        "action": action,
+        "reason": reason,
+        "why": why(one),
+        "idle_s": seconds(one.standing.idle()),
+        "reap_in_s": seconds(one.standing.reap_in()),
+        "orphan": one.standing.is_orphan(),
+        "pinned": one.standing.facts.pinned,
+        "owner": one.sandbox.owner,
+        "done": matches!(one.done, Some(Ok(()))),
+        "error": match &one.done {
+            Some(Err(words)) => json!(words),
+            Some(Ok(())) | None => Value::Null,
+        },
+    })
+}
+
+fn leftover_view(leftover: &Leftover, dry_run: bool) -> Value {
+    json!({
+        "kind": leftover.kind,
+        "name": leftover.name,
+        "action": "remove",
+        "reason": "leftover",
+        "done": !dry_run,
+    })
+}
+
+/// Writes whole seconds.
+pub(super) fn seconds(time: Option<Duration>) -> Option<u64> {
+    time.map(|time| time.as_secs())
+}
+
+/// `pin` and `unpin`.
+pub(super) async fn pin(front: &mut Front, names: &[String], pinned: bool) -> Outcome<u8> {
+    front.refuse_if_read_only("pinning")?;
+    let all = front.session.list().await?;
+    let mut results = Vec::new();
+    for name in names {
+        let outcome = match pick(&all, name) {
+            Ok(found) => {
+                let sandbox = found.reference.clone();
+                let command = Command::Pin { sandbox, pinned };
+                front.session.ask(command).await.map(|_| found.name.clone())
+            }
+            Err(failure) => Err(failure),
+        };
+        results.push((name.clone(), outcome));
+    }
+    super::sandboxes::report(front.format, &results)
+}
+
+/// Asks how all sandboxes stand; an empty answer if the record cannot be read.
+pub(super) async fn standings(front: &mut Front) -> Result<Vec<Standing>, Failure> {
+    let rules = rules(&front.config.manager);
+    let host = front.host();
+    match front
+        .session
+        .ask(Command::Standings { host, rules })
+        .await?
+    {
+        Reply::Standings(standings) => Ok(standings),
+        other => Err(unexpected(&other)),
+    }
+}

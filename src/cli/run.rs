@@ -1,0 +1,332 @@
+//! `run`: code in, its result out; in a sandbox that is there, or in a fresh one that is always removed.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+
+use super::code::{Source, finding_line, merge, python_of};
+use super::code_args::RunArgs;
+use super::exec::{self, Piped};
+use super::print::{self, Format, Outcome, Stop};
+use super::session::unexpected;
+use super::spec::in_flags;
+use super::stream::InputFrom;
+use super::{Front, exit, identity};
+use crate::code::{self, Finding, Report, Severity, Verdict, Wanted};
+use crate::config::{Config, DEFAULT_TOML, NewSandbox, key_value};
+use crate::domain::{HostName, SandboxRef, StdinMode};
+use crate::protocol::{Action, Command, Failure, FailureKind, Place, Prepared, Program, Reply};
+use crate::text::{human, masked_value};
+
+/// Most bytes of a context file.
+const MOST_CONTEXT: u64 = 96 * 1024;
+
+/// `run`.
+pub(super) async fn run(front: &mut Front, args: &RunArgs) -> Outcome<u8> {
+    match try_run(front, args).await {
+        Err(Stop::Failed(failure)) => {
+            print::failure(&failure, front.format);
+            Ok(exit::of_exec_failure(failure.kind))
+        }
+        other => other,
+    }
+}
+
+async fn try_run(front: &mut Front, args: &RunArgs) -> Outcome<u8> {
+    front.refuse_if_read_only("running code")?;
+    let source = Source::load(&args.source, &front.config.languages)?;
+    let place = place(front, args, &source).await?;
+    let (image, policy) = match &place {
+        Place::In(sandbox) => (sandbox.image.clone(), front.config.sandbox.checks),
+        Place::Fresh { spec, .. } => (spec.image.clone(), profile_checks(front, args)?),
+    };
+    let started = Instant::now();
+    let report = code::read(
+        source.language.dialect(),
+        &source.bytes,
+        &source.around(python_of(&image)),
+    );
+    let checked = started.elapsed();
+    let findings = if policy == code::Policy::Off {
+        &[][..]
+    } else {
+        &report.findings
+    };
+    if front.format == Format::Text {
+        note_findings(findings);
+    }
+    if !may_run(front, policy.verdict(findings), args) {
+        return denied(front, &source, findings);
+    }
+    let program = program(front, args, &source, &report)?;
+    let shown = shown_env(&program.env);
+    let prepared = prepare(front, place, program).await?;
+    let made = args
+        .sandbox
+        .is_none()
+        .then(|| prepared.sandbox.reference.clone());
+    let mut fields = fields(&source, findings, &prepared, checked);
+    fields.insert("env".into(), shown);
+    let ran = start(front, prepared, fields).await;
+    if let Some(sandbox) = made {
+        remove(front, sandbox).await?;
+    }
+    ran
+}
+
+/// Finds the sandbox, or describes a fresh one.
+async fn place(front: &mut Front, args: &RunArgs, source: &Source) -> Outcome<Place> {
+    if let Some(name) = &args.sandbox {
+        let sandbox = front.session.find(name).await?;
+        return Ok(Place::In(Box::new(sandbox)));
+    }
+    let token = identity::random_word();
+    let asked = NewSandbox {
+        name: Some(format!("run-{}", token.get(..8).unwrap_or(&token))),
+        profile: args.profile.clone(),
+        image: args
+            .image
+            .clone()
+            .or_else(|| usual_image(&front.config, args, source)),
+        network: args.network.then_some(true),
+        memory: args.memory.clone(),
+        ..NewSandbox::default()
+    };
+    let mut spec = asked
+        .build(
+            &front.config,
+            identity::owner(crate::domain::OwnerKind::Run),
+            token,
+        )
+        .map_err(in_flags)?;
+    spec.labels
+        .insert("sandtop.run".into(), source.language.name().into());
+    let host = front.host.clone();
+    let host = host.unwrap_or_else(|| HostName::new(super::HOST));
+    Ok(Place::Fresh {
+        host,
+        spec: Box::new(spec),
+    })
+}
+
+/// A language has an image of its own, which counts as long as nobody has chosen one.
+fn usual_image(config: &Config, args: &RunArgs, source: &Source) -> Option<String> {
+    let (profile, settings) = config.profile(args.profile.as_deref()).ok()?;
+    let own = source.language.image(&profile);
+    let is_untouched = DEFAULT_TOML.contains(&format!("image = \"{}\"", settings.image));
+    let usual = source.language.usual_image().filter(|_| is_untouched);
+    own.or(usual).map(str::to_owned)
+}
+
+fn profile_checks(front: &Front, args: &RunArgs) -> Result<code::Policy, Failure> {
+    let (_, profile) = front.config.profile(args.profile.as_deref())?;
+    Ok(profile.checks)
+}
+
+/// Tells findings to the person; what is only good to know stays out of the way.
+fn note_findings(findings: &[Finding]) {
+    for finding in findings
+        .iter()
+        .filter(|finding| finding.severity > Severity::Info)
+    {
+        print::note(&format!("check: {}", finding_line(finding)));
+    }
+}
+
+fn may_run(front: &Front, verdict: Verdict, args: &RunArgs) -> bool {
+    match verdict {
+        Verdict::Run => true,
+        Verdict::Refuse => false,
+        Verdict::Ask if args.yes => true,
+        Verdict::Ask => front.format == Format::Text && ask(),
+    }
+}
+
+/// Asks the person at the terminal, whatever our streams are joined to.
+fn ask() -> bool {
+    let Ok(terminal) = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/tty")
+    else {
+        return false;
+    };
+    if !terminal.is_terminal()
+        || (&terminal)
+            .write_all(b"Run it all the same? [y/N] ")
+            .is_err()
+    {
+        return false;
+    }
+    let mut answer = String::new();
+    let read = std::io::BufReader::new(&terminal).read_line(&mut answer);
+    read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+}
+
+/// Says that the policy does not let it run.
+fn denied(front: &Front, source: &Source, findings: &[Finding]) -> Outcome<u8> {
+    match front.format {
+        Format::Json => print::json(&json!({
+            "run": null, "sandbox": null, "status": "denied", "exit_code": null, "signal": null,
+            "stdout": "", "stderr": "", "truncated": {"stdout": 0, "stderr": 0},
+            "duration_ms": 0, "peak_memory_bytes": null, "source": "cli",
+            "language": source.language.name(), "deps": [], "deps_cache": "none", "findings": findings,
+        }))?,
+        Format::Text => {
+            print::note(
+                "error: the check found dangers, and the policy of this profile does not let such code run",
+            );
+            print::note("hint: `checks` in the profile says so; --yes answers its question");
+        }
+    }
+    Ok(exit::REFUSED)
+}
+
+fn program(
+    front: &Front,
+    args: &RunArgs,
+    source: &Source,
+    report: &Report,
+) -> Result<Program, Failure> {
+    let wanted = args.deps.as_deref().map_or(Wanted::Detected, Wanted::parse);
+    // What cannot be read is told before anything is made.
+    merge(&wanted, &source.language, &report.packages)?;
+    let env = args
+        .env
+        .iter()
+        .map(|pair| key_value("env", pair).map_err(in_flags));
+    let passes_stdin =
+        source.file.is_some() && (args.interactive || !std::io::stdin().is_terminal());
+    Ok(Program {
+        exec: identity::exec_id(),
+        code: source.bytes.clone().into(),
+        language: source.language.clone(),
+        wanted,
+        arguments: args.arguments.clone(),
+        env: env.collect::<Result<_, _>>()?,
+        context: args.context_file.as_deref().map(context).transpose()?,
+        stdin: if passes_stdin {
+            StdinMode::Piped
+        } else {
+            StdinMode::Closed
+        },
+        timeout: timeout(args.timeout, front.config.code_timeout)?,
+    })
+}
+
+fn timeout(given: Option<f64>, usual: Duration) -> Result<Option<Duration>, Failure> {
+    match given {
+        None => Ok(Some(usual)),
+        Some(seconds) => exec::seconds(seconds),
+    }
+}
+
+/// Reads a file of context values, which must be JSON.
+fn context(file: &Path) -> Result<bytes::Bytes, Failure> {
+    let shown = file.display();
+    let invalid = |why: String| {
+        Failure::new(
+            FailureKind::Invalid,
+            format!("--context-file: {shown}: {why}"),
+        )
+    };
+    let size = std::fs::metadata(file)
+        .map_err(|error| invalid(error.to_string()))?
+        .len();
+    if size > MOST_CONTEXT {
+        return Err(invalid(format!(
+            "it is larger than {}",
+            human::bytes(MOST_CONTEXT)
+        )));
+    }
+    let bytes = std::fs::read(file).map_err(|error| invalid(error.to_string()))?;
+    serde_json::from_slice::<Value>(&bytes).map_err(|error| invalid(error.to_string()))?;
+    Ok(bytes.into())
+}
+
+fn shown_env(env: &[(String, String)]) -> Value {
+    let shown = env
+        .iter()
+        .map(|(name, value)| (name.clone(), json!(masked_value(name, value))));
+    Value::Object(shown.collect())
+}
+
+/// Waits for the program to be ready; Ctrl-C calls it off, and the manager clears up.
+async fn prepare(front: &mut Front, place: Place, program: Program) -> Outcome<Prepared> {
+    let command = Command::Prepare {
+        place,
+        program: Box::new(program),
+    };
+    let reply = tokio::select! {
+        reply = front.session.ask(command) => reply?,
+        _ = tokio::signal::ctrl_c() => return Err(Failure::new(FailureKind::Interrupted, "interrupted").into()),
+    };
+    match reply {
+        Reply::Prepared(prepared) => Ok(*prepared),
+        other => Err(unexpected(&other).into()),
+    }
+}
+
+fn fields(
+    source: &Source,
+    findings: &[Finding],
+    prepared: &Prepared,
+    checked: Duration,
+) -> Map<String, Value> {
+    let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let mut steps = Map::from_iter([("check".to_owned(), json!(millis(checked)))]);
+    steps.extend(
+        prepared
+            .steps
+            .iter()
+            .map(|step| (step.name.to_owned(), json!(millis(step.took)))),
+    );
+    let fields = [
+        ("language", json!(source.language.name())),
+        (
+            "deps",
+            json!(
+                prepared
+                    .packages
+                    .iter()
+                    .map(|one| &one.name)
+                    .collect::<Vec<_>>()
+            ),
+        ),
+        ("deps_cache", json!(prepared.cache)),
+        ("findings", json!(findings)),
+        ("steps_ms", Value::Object(steps)),
+    ];
+    fields
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+async fn start(front: &mut Front, prepared: Prepared, fields: Map<String, Value>) -> Outcome<u8> {
+    let input = match prepared.spec.stdin {
+        StdinMode::Piped => InputFrom::Stdin,
+        StdinMode::Closed => InputFrom::Nothing,
+    };
+    let piped = Piped {
+        sandbox: &prepared.sandbox,
+        spec: prepared.spec,
+        input,
+        fields,
+    };
+    exec::piped(front, piped).await
+}
+
+/// Removes the fresh sandbox; should that fail, the manager tries once more at its end.
+async fn remove(front: &mut Front, sandbox: SandboxRef) -> Outcome {
+    let action = Action::Remove { force: true };
+    let removed = front.session.ask(Command::Act { sandbox, action }).await;
+    if let Err(failure) = removed {
+        print::note(&format!(
+            "sandtop: the sandbox of this run is still there: {failure}"
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,24 @@
+//! Sandboxes, happenings and changes in words, for the command line and the dashboard alike.
+
+mod changes;
+mod happening;
+mod reaping;
+mod sandbox;
+
+pub use changes::changes_summary;
+pub use happening::{happening_detail, happening_mood};
+pub use reaping::{standing_word, verdict_reason, verdict_words};
+pub use sandbox::{Fact, ending, facts};
+
+/// How something should strike the reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mood {
+    /// It is just so.
+    Plain,
+    /// It is as it should be.
+    Good,
+    /// It is worth a look.
+    Warn,
+    /// It has gone wrong, or is dangerous.
+    Bad,
+}

@@ -1,0 +1,179 @@
+//! Commands in a sandbox: through the guest, to their true end.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use futures_util::stream::{self, BoxStream, StreamExt};
+use tokio::time::Instant;
+
+use super::followed::Ticket;
+use super::run::{GuestItem, GuestRun, Trailer};
+use super::{GuestCall, Guests, Stdio};
+use crate::domain::{Ended, ExecEnd, ExecId, ExecSpec, SandboxId, StdinMode};
+use crate::engine::{ExecItem, Result, RunningExec};
+use crate::guest::wire;
+
+/// How long a sandbox may take to end after its processes did.
+const FALLING: Duration = Duration::from_secs(1);
+
+/// How much longer than the timeout we wait for the guest to enforce it, before we do.
+const BACKSTOP: Duration = Duration::from_secs(4);
+
+/// Starts a command with its streams apart.
+pub(super) async fn start(guests: Guests, id: &SandboxId, spec: &ExecSpec) -> Result<RunningExec> {
+    let call = call(spec, Stdio::Pipes(spec.stdin));
+    let started = Utc::now();
+    let (run, stdin) = guests.start(id, call).await?;
+    let deadline = spec.timeout.map(|limit| Instant::now() + limit + BACKSTOP);
+    let following = Following {
+        ticket: guests.followed.enter(&spec.id),
+        guests,
+        id: id.clone(),
+        exec: spec.id.clone(),
+        run,
+        started,
+        deadline,
+        over: false,
+    };
+    Ok(RunningExec {
+        items: following.into_stream(),
+        stdin: (spec.stdin == StdinMode::Piped).then_some(stdin),
+        terminal: None,
+    })
+}
+
+/// Describes the guest's run for a command.
+pub(super) fn call(spec: &ExecSpec, stdio: Stdio) -> GuestCall {
+    let env = spec.env.iter().map(|(key, value)| format!("{key}={value}"));
+    GuestCall {
+        words: words(spec),
+        env: env.collect(),
+        user: spec.user.clone(),
+        stdio,
+    }
+}
+
+/// Writes the guest's command line; values of variables stay out of it, because command lines are public.
+fn words(spec: &ExecSpec) -> Vec<String> {
+    let mut words = vec!["exec".to_owned(), "--id".to_owned(), spec.id.to_string()];
+    let mut option = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            words.extend([name.to_owned(), value]);
+        }
+    };
+    option(
+        "--timeout-ms",
+        spec.timeout.map(|limit| limit.as_millis().to_string()),
+    );
+    option(
+        "--cwd",
+        spec.work_dir
+            .as_ref()
+            .map(|dir| wire::escape(dir.as_bytes())),
+    );
+    option("--session", spec.session.clone());
+    let given: Vec<&str> = spec.env.iter().map(|(key, _)| key.as_str()).collect();
+    option("--given", (!given.is_empty()).then(|| given.join(",")));
+    words.push("--".to_owned());
+    words.extend(spec.argv.iter().cloned());
+    words
+}
+
+/// A piped command being followed. Its methods borrow it mutably, because its output may move between threads but not be
+/// shared.
+struct Following {
+    guests: Guests,
+    id: SandboxId,
+    exec: ExecId,
+    run: GuestRun,
+    started: DateTime<Utc>,
+    deadline: Option<Instant>,
+    ticket: Ticket,
+    over: bool,
+}
+
+impl Following {
+    fn into_stream(self) -> BoxStream<'static, ExecItem> {
+        stream::unfold(self, |mut following| async move {
+            if following.over {
+                return None;
+            }
+            let item = following.step().await;
+            following.over = matches!(item, ExecItem::End(_));
+            Some((item, following))
+        })
+        .boxed()
+    }
+
+    async fn step(&mut self) -> ExecItem {
+        match self.run.next_before(self.deadline).await {
+            Some(GuestItem::Chunk(chunk)) => ExecItem::Chunk(chunk),
+            Some(GuestItem::Trailer(trailer)) => ExecItem::End(self.ended(&trailer).await),
+            Some(GuestItem::Cut) => ExecItem::End(ExecEnd::bare(self.cut().await)),
+            None => ExecItem::End(ExecEnd::bare(self.overdue().await)),
+        }
+    }
+
+    /// Reads the end from the last words; a kill for memory is told apart from any other.
+    async fn ended(&mut self, trailer: &Trailer) -> ExecEnd {
+        let mut end = trailer.end();
+        let killed = matches!(end.ended, Ended::Signal(9) | Ended::Code(137));
+        let oom = match trailer.saw_oom() {
+            Some(oom) => oom,
+            // The engine's log is late and would blame this exec for the one before; it is the second choice.
+            None => killed && self.guests.transport.saw_oom(&self.id, self.started).await,
+        };
+        if killed && oom {
+            end.ended = Ended::OutOfMemory;
+        }
+        end
+    }
+
+    /// Finds out what became of a command whose guest ended without last words.
+    async fn cut(&mut self) -> Ended {
+        let code = self.guests.transport.exit_code(&self.run.name).await;
+        let Some(code) = code else {
+            return Ended::Lost;
+        };
+        if !stays(&self.guests, &self.id).await {
+            return Ended::Lost;
+        }
+        // Something in the sandbox killed the guest; what it watched over must not stay.
+        let _ = kill(&self.guests, &self.id, &self.exec).await;
+        match code {
+            _ if self.ticket.is_called_off() => Ended::Cancelled,
+            code @ 129..=192 => Ended::Signal(code - 128),
+            code => Ended::Code(code),
+        }
+    }
+
+    /// Ends a command whose guest did not, because it was frozen or killed from inside.
+    async fn overdue(&mut self) -> Ended {
+        let _ = kill(&self.guests, &self.id, &self.exec).await;
+        Ended::TimedOut
+    }
+}
+
+/// Tells whether a sandbox in which something was killed goes on running. The end of its processes is seen before its own,
+/// so it is watched for a moment.
+pub(super) async fn stays(guests: &Guests, id: &SandboxId) -> bool {
+    let end = Instant::now() + FALLING;
+    loop {
+        let runs = guests.transport.is_live(id).await;
+        if !runs || Instant::now() >= end {
+            return runs;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Kills every process of an exec; when this returns, the killer is gone, too.
+pub(super) async fn kill(guests: &Guests, id: &SandboxId, exec: &ExecId) -> Result<()> {
+    let call = GuestCall::verb(vec!["kill".to_owned(), exec.to_string()]);
+    let (mut run, _stdin) = guests.start(id, call).await?;
+    let printed = run.output().await?;
+    run.ended().await;
+    printed
+        .map(drop)
+        .map_err(|printed| guests.cut_off(&printed))
+}

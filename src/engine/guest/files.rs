@@ -1,0 +1,250 @@
+//! Files of a sandbox, through the guest: streamed both ways, any size, any name, also on a read-only root.
+
+use bytes::{Buf, Bytes};
+use chrono::DateTime;
+use futures_util::stream::{self, StreamExt};
+use tokio::io::AsyncWriteExt;
+
+use super::run::{GuestItem, GuestRun};
+use super::{GuestCall, Guests, Stdio};
+use crate::domain::{FileEntry, FileKind, SandboxId, SandboxPath, StdinMode, TreeItem};
+use crate::engine::{ByteStream, EngineError, ExecStdin, Result, TreeStream};
+use crate::guest::wire::{self, Decoder, Entry, Record};
+use crate::protocol::FileOp;
+
+fn arg(path: &SandboxPath) -> String {
+    wire::escape(path.as_bytes())
+}
+
+/// Does small work on files.
+pub(super) async fn operate(
+    guests: &Guests,
+    id: &SandboxId,
+    op: &FileOp,
+) -> Result<Vec<FileEntry>> {
+    let words = match op {
+        FileOp::List(path) => vec!["list".to_owned(), arg(path)],
+        FileOp::Stat(path) => vec!["stat".to_owned(), arg(path)],
+        FileOp::MakeDir(path) => vec!["mkdir".to_owned(), arg(path)],
+        FileOp::Rename { from, to } => vec!["rename".to_owned(), arg(from), arg(to)],
+        FileOp::Delete { path, recursive } => {
+            vec![
+                "delete".to_owned(),
+                arg(path),
+                if *recursive { "recursive" } else { "one" }.to_owned(),
+            ]
+        }
+    };
+    entries(&guests.output(id, words).await?)
+}
+
+fn entries(bytes: &[u8]) -> Result<Vec<FileEntry>> {
+    let mut decoder = Decoder::default();
+    decoder.push(bytes);
+    let mut found = Vec::new();
+    while let Some(record) = decoder.next_record().map_err(EngineError::internal)? {
+        if let Record::Entry(entry) = record {
+            found.push(from_wire(entry));
+        }
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(found)
+}
+
+fn from_wire(entry: Entry) -> FileEntry {
+    FileEntry {
+        kind: match entry.kind {
+            b'f' => FileKind::File,
+            b'd' => FileKind::Directory,
+            b'l' => FileKind::Symlink {
+                target: entry.target,
+            },
+            _ => FileKind::Special,
+        },
+        name: entry.name,
+        size: entry.size,
+        mode: entry.mode,
+        uid: entry.uid,
+        gid: entry.gid,
+        modified_at: DateTime::from_timestamp(entry.seconds, entry.nanos).unwrap_or_default(),
+    }
+}
+
+fn to_wire(entry: FileEntry) -> Entry {
+    let (kind, target) = match entry.kind {
+        FileKind::File => (b'f', Vec::new()),
+        FileKind::Directory => (b'd', Vec::new()),
+        FileKind::Symlink { target } => (b'l', target),
+        FileKind::Special => (b's', Vec::new()),
+    };
+    Entry {
+        kind,
+        mode: entry.mode,
+        uid: entry.uid,
+        gid: entry.gid,
+        size: entry.size,
+        seconds: entry.modified_at.timestamp(),
+        nanos: entry.modified_at.timestamp_subsec_nanos(),
+        name: entry.name,
+        target,
+    }
+}
+
+/// Reads a file; a failure before its first byte is an error of this call.
+pub(super) async fn read(
+    guests: &Guests,
+    id: &SandboxId,
+    path: &SandboxPath,
+    limit: Option<u64>,
+) -> Result<ByteStream> {
+    let mut words = vec!["read".to_owned(), arg(path)];
+    words.extend(limit.map(|bytes| bytes.to_string()));
+    printed(guests, id, words).await
+}
+
+/// Streams what a verb prints.
+async fn printed(guests: &Guests, id: &SandboxId, words: Vec<String>) -> Result<ByteStream> {
+    let (mut run, stdin) = guests.start(id, GuestCall::verb(words)).await?;
+    let first = step(&mut run).await.transpose()?;
+    // The write half keeps the connection open for the engine, so it lives as long as the stream.
+    let rest = stream::unfold(Some((run, stdin)), |state| async move {
+        let (mut run, stdin) = state?;
+        match step(&mut run).await {
+            Some(Ok(bytes)) => Some((Ok(bytes), Some((run, stdin)))),
+            Some(Err(error)) => Some((Err(error), None)),
+            None => None,
+        }
+    });
+    match first {
+        Some(bytes) => Ok(stream::iter([Ok(bytes)]).chain(rest).boxed()),
+        None => Ok(stream::empty().boxed()),
+    }
+}
+
+async fn step(run: &mut GuestRun) -> Option<Result<Bytes>> {
+    match run.next().await {
+        GuestItem::Chunk(chunk) => Some(Ok(chunk.bytes)),
+        GuestItem::Trailer(trailer) => trailer.check().err().map(Err),
+        GuestItem::Cut => Some(Err(super::cut_off())),
+    }
+}
+
+/// Replaces a file.
+pub(super) async fn write(
+    guests: &Guests,
+    id: &SandboxId,
+    path: &SandboxPath,
+    mode: Option<u32>,
+    content: ByteStream,
+) -> Result<()> {
+    let mut words = vec!["write".to_owned(), arg(path)];
+    words.extend(mode.map(|bits| format!("{bits:o}")));
+    let items = content.map(|bytes| bytes.map(TreeItem::Data)).boxed();
+    send(guests, id, words, items).await
+}
+
+/// Reads a tree.
+pub(super) async fn pack(
+    guests: &Guests,
+    id: &SandboxId,
+    path: &SandboxPath,
+) -> Result<TreeStream> {
+    let bytes = printed(guests, id, vec!["pack".to_owned(), arg(path)]).await?;
+    let records = stream::unfold(
+        (bytes, Decoder::default()),
+        |(mut bytes, mut decoder)| async move {
+            loop {
+                match decoder.next_record() {
+                    Ok(Some(Record::Entry(entry))) => {
+                        return Some((Ok(TreeItem::Entry(from_wire(entry))), (bytes, decoder)));
+                    }
+                    Ok(Some(Record::Data(data))) => {
+                        return Some((
+                            Ok(TreeItem::Data(Bytes::copy_from_slice(data))),
+                            (bytes, decoder),
+                        ));
+                    }
+                    Ok(Some(Record::End) | None) => {}
+                    Err(text) => {
+                        return Some((
+                            Err(EngineError::internal(text)),
+                            (stream::empty().boxed(), decoder),
+                        ));
+                    }
+                }
+                match bytes.next().await? {
+                    Ok(more) => decoder.push(&more),
+                    Err(error) => {
+                        return Some((Err(error), (stream::empty().boxed(), Decoder::default())));
+                    }
+                }
+            }
+        },
+    );
+    Ok(records.boxed())
+}
+
+/// Writes a tree.
+pub(super) async fn unpack(
+    guests: &Guests,
+    id: &SandboxId,
+    path: &SandboxPath,
+    tree: TreeStream,
+) -> Result<()> {
+    send(guests, id, vec!["unpack".to_owned(), arg(path)], tree).await
+}
+
+/// Feeds records to a verb while listening to it, so that its complaint is heard before everything is sent.
+async fn send(
+    guests: &Guests,
+    id: &SandboxId,
+    words: Vec<String>,
+    items: TreeStream,
+) -> Result<()> {
+    let call = GuestCall {
+        stdio: Stdio::Pipes(StdinMode::Piped),
+        ..GuestCall::verb(words)
+    };
+    let (mut run, stdin) = guests.start(id, call).await?;
+    let feeding = feed(stdin, items);
+    tokio::pin!(feeding);
+    let mut fed = false;
+    loop {
+        tokio::select! {
+            item = run.next() => match item {
+                GuestItem::Chunk(_) => {}
+                GuestItem::Trailer(trailer) => return trailer.check(),
+                GuestItem::Cut => return Err(super::cut_off()),
+            },
+            // An error of the source drops the connection without an end record: the guest then keeps the old file.
+            sent = &mut feeding, if !fed => {
+                sent?;
+                fed = true;
+            }
+        }
+    }
+}
+
+async fn feed(mut stdin: ExecStdin, mut items: TreeStream) -> Result<ExecStdin> {
+    while let Some(item) = items.next().await {
+        let sent = match item? {
+            TreeItem::Entry(entry) => stdin.write_all(&wire::entry_bytes(&to_wire(entry))).await,
+            TreeItem::Data(bytes) => send_data(&mut stdin, &bytes).await,
+        };
+        if sent.is_err() {
+            return Ok(stdin); // The guest has hung up; its last words say why.
+        }
+    }
+    let _ = stdin.write_all(&wire::end_bytes()).await;
+    let _ = stdin.flush().await;
+    Ok(stdin)
+}
+
+async fn send_data(stdin: &mut ExecStdin, bytes: &[u8]) -> std::io::Result<()> {
+    for piece in bytes.chunks(wire::DATA_PIECE) {
+        let head = wire::data_head(piece.len());
+        // One write for both: a head on its own would cost every process on the way a turn.
+        stdin.write_all_buf(&mut head.chain(piece)).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! Commands on a terminal: raw bytes both ways, a size that can change, and an exit code that must be asked for.
+
+use futures_util::stream::{self, BoxStream, StreamExt};
+use tokio::time::Instant;
+
+use super::exec;
+use super::followed::Ticket;
+use super::{Guests, Stdio};
+use crate::domain::{Ended, ExecEnd, ExecSpec, OutputChunk, SandboxId, TtySize};
+use crate::engine::{ExecItem, Result, RunningExec};
+
+/// Starts a command on a terminal.
+pub(super) async fn start(
+    guests: Guests,
+    id: &SandboxId,
+    spec: &ExecSpec,
+    size: TtySize,
+) -> Result<RunningExec> {
+    let call = exec::call(spec, Stdio::Terminal(size));
+    // Taken before the guest takes its own, which decides.
+    let deadline = spec.timeout.map(|limit| Instant::now() + limit);
+    let link = guests.transport.start(id, call).await?;
+    let following = Following {
+        ticket: guests.followed.enter(&spec.id),
+        guests,
+        id: id.clone(),
+        name: link.name.clone(),
+        output: link.output,
+        deadline,
+    };
+    Ok(RunningExec {
+        items: following.into_stream(),
+        stdin: Some(link.stdin),
+        terminal: Some(link.name),
+    })
+}
+
+/// A terminal being followed. There is no room for last words in its output, so its end is put together.
+struct Following {
+    guests: Guests,
+    id: SandboxId,
+    name: String,
+    output: BoxStream<'static, OutputChunk>,
+    ticket: Ticket,
+    deadline: Option<Instant>,
+}
+
+impl Following {
+    fn into_stream(self) -> BoxStream<'static, ExecItem> {
+        stream::unfold(Some(self), |following| async move {
+            let mut following = following?;
+            match following.output.next().await {
+                Some(chunk) => Some((ExecItem::Chunk(chunk), Some(following))),
+                None => Some((ExecItem::End(ExecEnd::bare(following.end().await)), None)),
+            }
+        })
+        .boxed()
+    }
+
+    async fn end(&mut self) -> Ended {
+        let Some(code) = self.guests.transport.exit_code(&self.name).await else {
+            return Ended::Lost;
+        };
+        if code == 137 && !exec::stays(&self.guests, &self.id).await {
+            return Ended::Lost;
+        }
+        // The guest's codes for a cancel and a timeout could be the command's own.
+        match code {
+            130 | 137 | 143 if self.ticket.is_called_off() => Ended::Cancelled,
+            124 if self.deadline.is_some_and(|end| end <= Instant::now()) => Ended::TimedOut,
+            code => Ended::Code(code),
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! Limits by cgroups, of either version or mixed; what the kernel does not grant here is said, not passed over.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::Limits;
+
+/// The folder below each hierarchy that holds ours.
+const OURS: &str = "sandtop";
+/// Length of the periods in which processor time is handed out, in microseconds.
+const PERIOD: f64 = 100_000.0;
+/// Longest wait for a cgroup to be empty.
+const EMPTYING: Duration = Duration::from_secs(5);
+
+/// What a hierarchy is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) enum Version {
+    /// One hierarchy a controller.
+    One,
+    /// One for all.
+    Two,
+}
+
+/// Where a controller keeps a sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Place {
+    /// The sandbox's folder.
+    pub(super) folder: PathBuf,
+    /// How its files are called.
+    pub(super) version: Version,
+}
+
+/// The controllers that have a sandbox, by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Cgroups(BTreeMap<String, Place>);
+
+const CONTROLLERS: [&str; 5] = ["memory", "cpu", "cpuacct", "pids", "freezer"];
+
+impl Cgroups {
+    /// Makes the groups of a sandbox where this process may, and sets its limits.
+    pub(super) fn make(id: &str, limits: &Limits) -> io::Result<Self> {
+        let mounts = Mounts::read();
+        let mut made = BTreeMap::new();
+        for controller in CONTROLLERS {
+            if let Some(place) = mounts.place(controller, id) {
+                made.insert(controller.to_owned(), place);
+            }
+        }
+        let made = Self(made);
+        match made.set(limits) {
+            Ok(()) => Ok(made),
+            Err(error) => {
+                made.remove();
+                Err(error)
+            }
+        }
+    }
+
+    /// Finds the groups that a sandbox would have, whether it has them or not, to clean up after a crash.
+    pub(super) fn of(id: &str) -> Self {
+        let mounts = Mounts::read();
+        let places = CONTROLLERS.iter().filter_map(|name| {
+            let place = mounts.planned(name, id)?;
+            place.folder.exists().then(|| ((*name).to_owned(), place))
+        });
+        Self(places.collect())
+    }
+
+    fn at(&self, controller: &str) -> Option<&Place> {
+        self.0.get(controller)
+    }
+
+    /// Tells whether the kernel enforces a controller's limit.
+    pub(super) fn has(&self, controller: &str) -> bool {
+        self.0.contains_key(controller)
+    }
+
+    /// Returns each folder once, for joining.
+    pub(super) fn folders(&self) -> Vec<PathBuf> {
+        let mut all: Vec<PathBuf> = self.0.values().map(|place| place.folder.clone()).collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// Tells which file freezes, and what to write to freeze and to thaw.
+    pub(super) fn freezer(&self) -> Option<(PathBuf, &'static str, &'static str)> {
+        let place = self.at("freezer")?;
+        Some(match place.version {
+            Version::One => (place.folder.join("freezer.state"), "FROZEN", "THAWED"),
+            Version::Two => (place.folder.join("cgroup.freeze"), "1", "0"),
+        })
+    }
+
+    /// Tells which file counts kills for memory.
+    pub(super) fn memory_events(&self) -> Option<PathBuf> {
+        let place = self.at("memory")?;
+        let name = match place.version {
+            Version::One => "memory.oom_control",
+            Version::Two => "memory.events",
+        };
+        Some(place.folder.join(name))
+    }
+
+    fn set(&self, limits: &Limits) -> io::Result<()> {
+        if let (Some(bytes), Some(place)) = (limits.memory_bytes, self.at("memory")) {
+            set_memory(place, bytes)?;
+        }
+        if let (Some(cpus), Some(place)) = (limits.cpus, self.at("cpu")) {
+            set_cpus(place, cpus)?;
+        }
+        if let (Some(most), Some(place)) = (limits.pids, self.at("pids")) {
+            put(&place.folder, "pids.max", &most.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// Reads what is used: nanoseconds of processor time, bytes, bytes that can be dropped, processes.
+    pub(super) fn usage(&self) -> Usage {
+        let number = |controller: &str, one: &str, two: &str| {
+            let place = self.at(controller)?;
+            let name = if place.version == Version::One {
+                one
+            } else {
+                two
+            };
+            read_number(&place.folder.join(name))
+        };
+        Usage {
+            cpu_nanos: self.cpu_nanos(),
+            memory: number("memory", "memory.usage_in_bytes", "memory.current"),
+            reclaimable: self.reclaimable(),
+            pids: number("pids", "pids.current", "pids.current"),
+        }
+    }
+
+    fn cpu_nanos(&self) -> Option<u64> {
+        if let Some(place) = self.at("cpuacct").filter(|p| p.version == Version::One) {
+            return read_number(&place.folder.join("cpuacct.usage"));
+        }
+        let place = self.at("cpu").filter(|p| p.version == Version::Two)?;
+        read_field(&place.folder.join("cpu.stat"), "usage_usec").map(|micros| micros * 1000)
+    }
+
+    fn reclaimable(&self) -> Option<u64> {
+        let place = self.at("memory")?;
+        let key = match place.version {
+            Version::One => "total_inactive_file",
+            Version::Two => "inactive_file",
+        };
+        read_field(&place.folder.join("memory.stat"), key)
+    }
+
+    /// Tells whether memory may go to swap on top of the limit.
+    pub(super) fn swap_is_open(&self) -> bool {
+        let Some(place) = self.at("memory") else {
+            return false;
+        };
+        let file = match place.version {
+            Version::One => "memory.memsw.limit_in_bytes",
+            Version::Two => "memory.swap.max",
+        };
+        !place.folder.join(file).exists() && has_swap()
+    }
+
+    /// Ends every process in the groups and removes them; groups that are gone are fine.
+    pub(super) fn remove(&self) {
+        if let Some((file, _, thaw)) = self.freezer() {
+            let _ = fs::write(file, thaw);
+        }
+        let end = Instant::now() + EMPTYING;
+        for folder in self.folders() {
+            while folder.exists() && fs::remove_dir(&folder).is_err() && Instant::now() < end {
+                kill_members(&folder);
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            if let Some(parent) = folder.parent() {
+                // Only the last one to go succeeds.
+                let _ = fs::remove_dir(parent);
+            }
+        }
+    }
+}
+
+/// What a sandbox uses, where it is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Usage {
+    pub(super) cpu_nanos: Option<u64>,
+    pub(super) memory: Option<u64>,
+    pub(super) reclaimable: Option<u64>,
+    pub(super) pids: Option<u64>,
+}
+
+fn kill_members(folder: &Path) {
+    let members = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+    for pid in members.lines().filter_map(|line| line.parse().ok()) {
+        if let Some(pid) = rustix::process::Pid::from_raw(pid) {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+fn set_memory(place: &Place, bytes: u64) -> io::Result<()> {
+    let folder = &place.folder;
+    match place.version {
+        Version::One => {
+            put(folder, "memory.limit_in_bytes", &bytes.to_string())?;
+            put_if_there(folder, "memory.memsw.limit_in_bytes", &bytes.to_string())
+        }
+        Version::Two => {
+            put(folder, "memory.max", &bytes.to_string())?;
+            put_if_there(folder, "memory.swap.max", "0")
+        }
+    }
+}
+
+#[allow(clippy::cast_possible_truncation)] // The configuration allows at most 512 cores.
+fn set_cpus(place: &Place, cpus: f64) -> io::Result<()> {
+    let (quota, period) = ((cpus * PERIOD).round() as i64, PERIOD as i64);
+    match place.version {
+        Version::One => {
+            put(&place.folder, "cpu.cfs_period_us", &period.to_string())?;
+            put(&place.folder, "cpu.cfs_quota_us", &quota.to_string())
+        }
+        Version::Two => put(&place.folder, "cpu.max", &format!("{quota} {period}")),
+    }
+}
+
+fn put(folder: &Path, name: &str, value: &str) -> io::Result<()> {
+    let file = folder.join(name);
+    fs::write(&file, value).map_err(|error| {
+        let text = format!("writing {value} to {} failed: {error}", file.display());
+        io::Error::new(error.kind(), text)
+    })
+}
+
+fn put_if_there(folder: &Path, name: &str, value: &str) -> io::Result<()> {
+    if folder.join(name).exists() {
+        return put(folder, name, value);
+    }
+    Ok(())
+}
+
+fn read_number(file: &Path) -> Option<u64> {
+    fs::read_to_string(file).ok()?.trim().parse().ok()
+}
+
+fn read_field(file: &Path, key: &str) -> Option<u64> {
+    let text = fs::read_to_string(file).ok()?;
+    let mut pairs = text.lines().filter_map(|line| line.split_once(' '));
+    pairs.find(|(name, _)| *name == key)?.1.trim().parse().ok()
+}
+
+fn has_swap() -> bool {
+    let text = fs::read_to_string("/proc/swaps").unwrap_or_default();
+    text.lines().count() > 1
+}
+
+/// Where this machine has its hierarchies.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Mounts {
+    one: BTreeMap<String, PathBuf>,
+    two: Option<PathBuf>,
+}
+
+impl Mounts {
+    fn read() -> Self {
+        Self::parse(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default())
+    }
+
+    fn parse(text: &str) -> Self {
+        let mut found = Self::default();
+        for line in text.lines() {
+            let Some((left, right)) = line.split_once(" - ") else {
+                continue;
+            };
+            let Some(point) = left.split(' ').nth(4).map(PathBuf::from) else {
+                continue;
+            };
+            let mut right = right.split(' ');
+            match (right.next(), right.nth(1)) {
+                (Some("cgroup2"), _) => found.two = Some(point),
+                (Some("cgroup"), Some(options)) => {
+                    let names = options.split(',').map(str::to_owned);
+                    found.one.extend(names.map(|name| (name, point.clone())));
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// Tells where a controller would keep a sandbox.
+    fn planned(&self, controller: &str, id: &str) -> Option<Place> {
+        if let Some(point) = self.one.get(controller) {
+            return Some(Place {
+                folder: point.join(OURS).join(id),
+                version: Version::One,
+            });
+        }
+        let place = Place {
+            folder: self.two.as_ref()?.join(OURS).join(id),
+            version: Version::Two,
+        };
+        // The second version counts processor time by itself, and freezes without a controller.
+        (controller != "cpuacct").then_some(place)
+    }
+
+    /// Makes the folder of a sandbox, if this process may and the controller is there.
+    fn place(&self, controller: &str, id: &str) -> Option<Place> {
+        let place = self.planned(controller, id)?;
+        if place.version == Version::Two {
+            enable(place.folder.parent()?, controller);
+        }
+        fs::create_dir_all(&place.folder).ok()?;
+        let sign = match (controller, place.version) {
+            ("memory", Version::Two) => "memory.max",
+            ("cpu", Version::Two) => "cpu.max",
+            ("pids", _) => "pids.max",
+            _ => "cgroup.procs",
+        };
+        let file = place.folder.join(sign);
+        // A folder that another user left looks made; only the right to write counts.
+        let usable = fs::OpenOptions::new().write(true).open(file).is_ok();
+        usable.then_some(place)
+    }
+}
+
+/// Hands a controller down to our folder and to the sandboxes in it.
+fn enable(ours: &Path, controller: &str) {
+    let _ = fs::create_dir_all(ours);
+    for folder in [ours.parent().unwrap_or(ours), ours] {
+        let _ = fs::write(
+            folder.join("cgroup.subtree_control"),
+            format!("+{controller}"),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HYBRID: &str =
+        "32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu,cpuacct
+35 31 0:32 / /sys/fs/cgroup/memory rw,relatime shared:5 - cgroup cgroup rw,memory
+41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw
+";
+
+    #[test]
+    fn hierarchies_of_both_versions_are_found() {
+        let mounts = Mounts::parse(HYBRID);
+        let cpu = mounts.planned("cpuacct", "x").expect("a place");
+        assert_eq!(cpu.folder, Path::new("/sys/fs/cgroup/cpu/sandtop/x"));
+        let pids = mounts.planned("pids", "x").expect("a place");
+        assert_eq!(pids.version, Version::Two);
+        assert_eq!(pids.folder, Path::new("/sys/fs/cgroup/unified/sandtop/x"));
+        assert_eq!(Mounts::parse("").planned("memory", "x"), None);
+    }
+
+    #[test]
+    fn limits_become_files_of_either_version() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (version, file, expected) in [
+            (Version::One, "cpu.cfs_quota_us", "50000"),
+            (Version::Two, "cpu.max", "50000 100000"),
+            (Version::One, "memory.limit_in_bytes", "1024"),
+            (Version::Two, "memory.max", "1024"),
+        ] {
+            let place = Place {
+                folder: folder.path().to_owned(),
+                version,
+            };
+            set_cpus(&place, 0.5).expect("a write");
+            set_memory(&place, 1024).expect("a write");
+            let text = fs::read_to_string(folder.path().join(file)).expect("a file");
+            assert_eq!(text, expected, "{file}");
+        }
+    }
+}

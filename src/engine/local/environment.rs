@@ -1,0 +1,44 @@
+//! Variables of every process in a sandbox: ours, then those of the sandbox, then those of the command.
+
+use super::record::Record;
+
+const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Writes the whole environment of a command; a name given twice has its last value.
+pub(super) fn of_exec(record: &Record, given: &[String], terminal: bool) -> Vec<String> {
+    let asked = &record.asked;
+    let home = asked.work_dir().to_string();
+    let mut all = vec![
+        ("PATH", SEARCH_PATH.to_owned()),
+        ("HOME", home),
+        ("USER", "sandbox".to_owned()),
+        ("HOSTNAME", asked.name.clone()),
+        ("LANG", "C.UTF-8".to_owned()),
+        ("PYTHONUNBUFFERED", "1".to_owned()),
+    ];
+    if terminal {
+        all.push(("TERM", "xterm-256color".to_owned()));
+    }
+    if let Some(cpus) = asked.limits.cpus {
+        // Programs that ask the kernel for processors would see the host's.
+        let cores = cpus.ceil().to_string();
+        let names = ["OMP_NUM_THREADS", "GOMAXPROCS", "PYTHON_CPU_COUNT"];
+        all.extend(names.map(|name| (name, cores.clone())));
+    }
+    let sandbox = asked
+        .env
+        .iter()
+        .map(|(key, value)| (key.as_str(), value.clone()));
+    let command = given.iter().filter_map(|pair| pair.split_once('='));
+    all.extend(sandbox);
+    all.extend(command.map(|(key, value)| (key, value.to_owned())));
+    let mut variables: Vec<(&str, String)> = Vec::new();
+    for (key, value) in all {
+        variables.retain(|(known, _)| *known != key);
+        variables.push((key, value));
+    }
+    variables
+        .into_iter()
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect()
+}

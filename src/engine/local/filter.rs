@@ -1,0 +1,194 @@
+//! The system call filter of every process in a sandbox, as a program that the kernel runs at each call.
+//!
+//! An allow-list, because what a new kernel adds must not be open by default; other calls answer "no such call", which programs
+//! know how to live with. Well-known dangerous ones answer "not permitted", so that tools say something sensible. Whatever is
+//! always allowed costs nothing: the kernel remembers it.
+
+use super::calls::{dangerous, useful};
+
+#[cfg(target_arch = "aarch64")]
+const ARCHITECTURE: u32 = 0xc000_00b7;
+#[cfg(not(target_arch = "aarch64"))]
+const ARCHITECTURE: u32 = 0xc000_003e;
+
+/// Numbers from here on are another way to call the same kernel, past any list.
+const SECOND_DOOR: u32 = 0x4000_0000;
+
+const LOAD: u16 = 0x20;
+const IF_EQUAL: u16 = 0x15;
+const IF_AT_LEAST: u16 = 0x35;
+const IF_ANY_BIT: u16 = 0x45;
+const RETURN: u16 = 0x06;
+
+const ALLOW: u32 = 0x7fff_0000;
+const KILL: u32 = 0x8000_0000;
+const NOT_PERMITTED: u32 = 0x0005_0001;
+const NO_SUCH_CALL: u32 = 0x0005_0026;
+const NO_SUCH_FAMILY: u32 = 0x0005_0061;
+
+/// Where the kernel puts the number, the architecture and the arguments (their lower halves).
+const NUMBER: u32 = 0;
+const ARCH: u32 = 4;
+const FIRST_ARGUMENT: u32 = 16;
+const SECOND_ARGUMENT: u32 = 24;
+
+/// Every flag of `clone` that makes a namespace.
+const NAMESPACE_FLAGS: u32 = 0x7e02_0080;
+/// Families of sockets: local, internet, and asking the kernel about networks.
+const SOCKET_FAMILIES: [u32; 4] = [1, 2, 10, 16];
+/// Terminal requests that type into, or reprogram, what is outside.
+const TERMINAL_TRICKS: [u32; 3] = [0x5412, 0x541c, 0x5423];
+/// Changes of personality that programs really ask for: none, and "which is it?".
+const PERSONALITIES: [u32; 2] = [0, 0xffff_ffff];
+
+/// Writes the program, eight bytes an instruction.
+pub(super) fn program() -> Vec<u8> {
+    let mut program = Program::default();
+    program.step(LOAD, 0, 0, ARCH);
+    program.step(IF_EQUAL, 1, 0, ARCHITECTURE);
+    program.step(RETURN, 0, 0, KILL);
+    program.step(LOAD, 0, 0, NUMBER);
+    program.step(IF_AT_LEAST, 0, 1, SECOND_DOOR);
+    program.step(RETURN, 0, 0, NO_SUCH_CALL);
+    program.when(libc::SYS_clone, |inner| {
+        inner.step(LOAD, 0, 0, FIRST_ARGUMENT);
+        inner.step(IF_ANY_BIT, 0, 1, NAMESPACE_FLAGS);
+        inner.step(RETURN, 0, 0, NOT_PERMITTED);
+        inner.step(RETURN, 0, 0, ALLOW);
+    });
+    program.when(libc::SYS_socket, |inner| {
+        inner.allow_values(FIRST_ARGUMENT, &SOCKET_FAMILIES, NO_SUCH_FAMILY);
+    });
+    program.when(libc::SYS_personality, |inner| {
+        inner.allow_values(FIRST_ARGUMENT, &PERSONALITIES, NOT_PERMITTED);
+    });
+    program.when(libc::SYS_ioctl, |inner| {
+        inner.step(LOAD, 0, 0, SECOND_ARGUMENT);
+        for request in TERMINAL_TRICKS {
+            inner.step(IF_EQUAL, 0, 1, request);
+            inner.step(RETURN, 0, 0, NOT_PERMITTED);
+        }
+        inner.step(RETURN, 0, 0, ALLOW);
+    });
+    for (calls, answer) in [(dangerous(), NOT_PERMITTED), (useful(), ALLOW)] {
+        for call in calls {
+            program.step(IF_EQUAL, 0, 1, number(call));
+            program.step(RETURN, 0, 0, answer);
+        }
+    }
+    program.step(RETURN, 0, 0, NO_SUCH_CALL);
+    program.0
+}
+
+fn number(call: libc::c_long) -> u32 {
+    u32::try_from(call).unwrap_or(u32::MAX)
+}
+
+/// Instructions as they are put together.
+#[derive(Default)]
+struct Program(Vec<u8>);
+
+impl Program {
+    fn step(&mut self, code: u16, if_true: u8, if_false: u8, value: u32) {
+        self.0.extend(code.to_ne_bytes());
+        self.0.extend([if_true, if_false]);
+        self.0.extend(value.to_ne_bytes());
+    }
+
+    /// Adds steps for one call; they must all end in a return.
+    fn when(&mut self, call: libc::c_long, build: impl FnOnce(&mut Self)) {
+        let mut inner = Self::default();
+        build(&mut inner);
+        let length = u8::try_from(inner.0.len() / 8).unwrap_or(u8::MAX);
+        self.step(IF_EQUAL, 0, length, number(call));
+        self.0.extend(inner.0);
+    }
+
+    fn allow_values(&mut self, argument: u32, values: &[u32], otherwise: u32) {
+        self.step(LOAD, 0, 0, argument);
+        for value in values {
+            self.step(IF_EQUAL, 0, 1, *value);
+            self.step(RETURN, 0, 0, ALLOW);
+        }
+        self.step(RETURN, 0, 0, otherwise);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs the program as the kernel would.
+    fn answer(architecture: u32, call: u32, first: u32, second: u32) -> u32 {
+        let program = program();
+        let mut steps = program.as_chunks::<8>().0.iter();
+        let mut loaded = 0;
+        while let Some([c, d, jt, jf, k @ ..]) = steps.next() {
+            let value = u32::from_ne_bytes(*k);
+            let holds = match u16::from_ne_bytes([*c, *d]) {
+                LOAD => {
+                    loaded = match value {
+                        NUMBER => call,
+                        ARCH => architecture,
+                        FIRST_ARGUMENT => first,
+                        _ => second,
+                    };
+                    continue;
+                }
+                RETURN => return value,
+                IF_EQUAL => loaded == value,
+                IF_AT_LEAST => loaded >= value,
+                _ => loaded & value != 0,
+            };
+            for _ in 0..(if holds { *jt } else { *jf }) {
+                steps.next();
+            }
+        }
+        unreachable!("the program has no end");
+    }
+
+    fn here(call: libc::c_long, first: u32, second: u32) -> u32 {
+        answer(ARCHITECTURE, number(call), first, second)
+    }
+
+    #[test]
+    fn calls_get_their_answers() {
+        for (call, first, second, expected) in [
+            (libc::SYS_read, 0, 0, ALLOW),
+            (libc::SYS_shutdown, 0, 0, ALLOW),
+            (libc::SYS_mount, 0, 0, NOT_PERMITTED),
+            (libc::SYS_bpf, 0, 0, NOT_PERMITTED),
+            (libc::SYS_clone3, 0, 0, NO_SUCH_CALL),
+            (libc::SYS_clone, 17, 0, ALLOW),
+            (libc::SYS_clone, 0x1000_0011, 0, NOT_PERMITTED),
+            (libc::SYS_clone, 0x4000_0011, 0, NOT_PERMITTED),
+            (libc::SYS_socket, 1, 0, ALLOW),
+            (libc::SYS_socket, 2, 0, ALLOW),
+            (libc::SYS_socket, 17, 0, NO_SUCH_FAMILY),
+            (libc::SYS_socket, 38, 0, NO_SUCH_FAMILY),
+            (libc::SYS_ioctl, 0, 0x5413, ALLOW),
+            (libc::SYS_ioctl, 0, 0x5412, NOT_PERMITTED),
+            (libc::SYS_personality, 0x0004_0000, 0, NOT_PERMITTED),
+        ] {
+            assert_eq!(
+                here(call, first, second),
+                expected,
+                "call {call}, {first:#x}"
+            );
+        }
+        assert_eq!(here(100_000, 0, 0), NO_SUCH_CALL);
+    }
+
+    #[test]
+    fn no_other_door_is_open() {
+        let read = number(libc::SYS_read);
+        assert_eq!(answer(ARCHITECTURE, SECOND_DOOR | read, 0, 0), NO_SUCH_CALL);
+        assert_eq!(answer(0x4000_0003, read, 0, 0), KILL);
+    }
+
+    #[test]
+    fn the_program_fits_and_the_lists_do_not_overlap() {
+        assert!(program().len() / 8 < 4096);
+        assert_eq!(dangerous().intersection(&useful()).count(), 0);
+    }
+}

@@ -1,0 +1,164 @@
+//! What a sandbox's root is made of: the host's own programs, or an unpacked root file system.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::plan::{Plan, READ_ONLY_TREE};
+use crate::domain::HOST_IMAGE;
+use crate::engine::{EngineError, Result};
+use crate::protocol::FailureKind;
+
+/// Folders of the host that hold its programs.
+const PROGRAMS: [&str; 8] = [
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt",
+];
+
+/// Settings of the host that programs need and that tell nothing about it.
+const SETTINGS: [&str; 17] = [
+    "/etc/alternatives",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/pki",
+    "/etc/ca-certificates",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/etc/terminfo",
+    "/etc/java",
+    "/etc/inputrc",
+    "/etc/services",
+    "/etc/protocols",
+    "/etc/os-release",
+    "/etc/debian_version",
+];
+
+/// Where a root comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Image {
+    /// The host's programs.
+    Host,
+    /// A folder that holds a root.
+    Folder(PathBuf),
+}
+
+impl Image {
+    /// Finds what a name means.
+    pub(super) fn find(name: &str) -> Result<Self> {
+        if name == HOST_IMAGE {
+            return Ok(Self::Host);
+        }
+        let given = Path::new(name);
+        if !given.is_absolute() {
+            return Err(missing(
+                format!("the image {name} is not one of the local engine"),
+                "names like this one are for `--engine docker`; here use `host`, or the absolute path of an unpacked root file system",
+            ));
+        }
+        let Ok(folder) = given.canonicalize() else {
+            return Err(missing(
+                format!("there is no folder {name}"),
+                "give the absolute path of an unpacked root file system, or `host`",
+            ));
+        };
+        // An unpacked OCI bundle keeps its root one level down.
+        let inner = folder.join("rootfs");
+        let root = if folder.join("config.json").is_file() && inner.is_dir() {
+            inner
+        } else {
+            folder
+        };
+        if root.join("bin").exists() || root.join("usr").exists() {
+            return Ok(Self::Folder(root));
+        }
+        if root.join("index.json").is_file() && root.join("blobs").is_dir() {
+            return Err(missing(
+                format!("{name} is a packed OCI image"),
+                "unpack it first, for example with `umoci unpack --rootless --image DIR:TAG BUNDLE`, and give BUNDLE",
+            ));
+        }
+        Err(missing(
+            format!("the folder {name} is not a root file system: it has neither bin nor usr"),
+            "unpack one there, for example `docker export NAME | tar -x -C FOLDER`",
+        ))
+    }
+
+    /// Tells the path of a file of the image on the host.
+    pub(super) fn at(&self, inside: &str) -> PathBuf {
+        match self {
+            Self::Host => PathBuf::from(inside),
+            Self::Folder(root) => root.join(inside.trim_start_matches('/')),
+        }
+    }
+
+    /// Adds the image to a plan; `taken` are places where something else will be mounted.
+    pub(super) fn show(&self, plan: &mut Plan, taken: &BTreeSet<PathBuf>) {
+        match self {
+            Self::Host => show_host(plan, taken),
+            Self::Folder(root) => show_below(plan, root, Path::new("/"), taken),
+        }
+    }
+}
+
+fn missing(message: String, hint: &str) -> EngineError {
+    EngineError::new(FailureKind::ImageMissing, message).with_hint(hint)
+}
+
+fn show_host(plan: &mut Plan, taken: &BTreeSet<PathBuf>) {
+    for place in PROGRAMS {
+        show_entry(plan, Path::new(place), Path::new(place), taken);
+    }
+    for place in SETTINGS {
+        // What a setting links to is shown itself: /etc/localtime, for one, is a link to its zone.
+        if fs::metadata(place).is_ok() {
+            let real = fs::canonicalize(place).unwrap_or_else(|_| place.into());
+            plan.tree(&real, Path::new(place), READ_ONLY_TREE);
+        }
+    }
+    for folder in ["/home", "/mnt", "/srv", "/sys", "/var/tmp"] {
+        plan.folder(Path::new(folder), 0o755);
+    }
+    // Closed to all, as a home of somebody else should be; there is nothing in it.
+    plan.folder(Path::new("/root"), 0);
+}
+
+/// Shows what a folder of the image holds, one by one.
+fn show_below(plan: &mut Plan, folder: &Path, inside: &Path, taken: &BTreeSet<PathBuf>) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+    names.sort_by(|a, b| a.as_bytes().cmp(b.as_bytes()));
+    for name in names {
+        show_entry(plan, &folder.join(&name), &inside.join(&name), taken);
+    }
+}
+
+fn show_entry(plan: &mut Plan, source: &Path, inside: &Path, taken: &BTreeSet<PathBuf>) {
+    let Ok(meta) = fs::symlink_metadata(source) else {
+        return;
+    };
+    if taken.contains(inside) {
+        return;
+    }
+    if meta.is_symlink() {
+        if let Ok(text) = fs::read_link(source) {
+            plan.link(&text, inside);
+        }
+        return;
+    }
+    // Nothing can be mounted on a place that a read-only tree does not have; so such trees are shown piece by piece.
+    let needs_place = |place: &&PathBuf| {
+        let below = place.strip_prefix(inside);
+        below.is_ok_and(|below| {
+            fs::symlink_metadata(source.join(below)).map_or(true, |m| m.is_symlink())
+        })
+    };
+    if meta.is_dir() && taken.iter().any(|place| needs_place(&place)) {
+        plan.folder(inside, 0o755);
+        show_below(plan, source, inside, taken);
+    } else if meta.is_dir() || meta.is_file() {
+        plan.tree(source, inside, READ_ONLY_TREE);
+    }
+}

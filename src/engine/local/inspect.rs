@@ -1,0 +1,176 @@
+//! What is really in force in a local sandbox: how it was made and, while it runs, the kernel's own account from inside.
+
+use std::collections::HashMap;
+use std::fs;
+
+use chrono::DateTime;
+
+use super::life::Known;
+use super::place::{Place, WORKSPACE};
+use crate::domain::{
+    Access, Death, Details, HOST_IMAGE, HostName, MountInfo, Network, Phase, Posture,
+};
+use crate::engine::guest::Guests;
+use crate::engine::posture;
+use crate::guest::wire;
+
+/// Tells everything about a sandbox.
+pub(super) async fn details(
+    known: Known,
+    guests: &Guests,
+    place: &Place,
+    host: &HostName,
+) -> Details {
+    let sandbox = known.record.sandbox(host, known.phase, known.run.as_ref());
+    let probe = match known.phase {
+        Phase::Running => guests.probe(&sandbox.reference.id).await.ok(),
+        _ => None,
+    };
+    let env = known.record.asked.env.iter();
+    Details {
+        posture: in_force(&known, place, probe.as_ref()),
+        death: death(&known, place),
+        env_names: env.map(|(key, _)| key.clone()).collect(),
+        work_dir: sandbox.work_dir.to_string(),
+        sandbox,
+    }
+}
+
+fn in_force(known: &Known, place: &Place, probe: Option<&HashMap<String, String>>) -> Posture {
+    let record = &known.record;
+    let mut posture = Posture {
+        caps: Vec::new(),
+        no_new_privileges: true,
+        read_only_root: true,
+        seccomp: "default".to_owned(),
+        user: format!("{}:{}", record.uid, record.gid),
+        init: true,
+        interfaces: None,
+        mounts: mounts(known, place),
+        verified: probe.is_some(),
+        gaps: Vec::new(),
+    };
+    if let Some(probe) = probe {
+        posture::overrule(&mut posture, probe);
+    }
+    posture.gaps = gaps(&posture, known);
+    posture
+}
+
+fn mounts(known: &Known, place: &Place) -> Vec<MountInfo> {
+    let asked = &known.record.asked;
+    let memory = |target: &str, size: u64| MountInfo {
+        kind: "tmpfs".to_owned(),
+        source: format!("size={size}"),
+        target: target.to_owned(),
+        access: Access::ReadWrite,
+    };
+    let bind = |source: String, target: String, access| MountInfo {
+        kind: "bind".to_owned(),
+        source,
+        target,
+        access,
+    };
+    let mut all = vec![
+        memory("/tmp", asked.tmp_bytes),
+        memory("/dev/shm", 64 << 20),
+        memory("/run/sandtop", 4 << 20),
+    ];
+    let work_dir = asked.work_dir();
+    if !asked.mounts.iter().any(|mount| mount.target() == work_dir) {
+        let folder = place.folder(&known.record.id).join(WORKSPACE);
+        let volume = MountInfo {
+            kind: "volume".to_owned(),
+            ..bind(
+                folder.display().to_string(),
+                work_dir.to_string(),
+                Access::ReadWrite,
+            )
+        };
+        all.push(volume);
+    }
+    let image = if asked.image == HOST_IMAGE {
+        "the host's /usr, /bin, /lib…"
+    } else {
+        &asked.image
+    };
+    all.push(bind(image.to_owned(), "/".to_owned(), Access::ReadOnly));
+    all.extend(asked.mounts.iter().map(|mount| {
+        let access = if mount.read_only {
+            Access::ReadOnly
+        } else {
+            Access::ReadWrite
+        };
+        bind(
+            mount.source.display().to_string(),
+            mount.target().to_string(),
+            access,
+        )
+    }));
+    all.sort_by(|a, b| a.target.cmp(&b.target));
+    all
+}
+
+/// Names everything that is weaker than the hardened default.
+fn gaps(posture: &Posture, known: &Known) -> Vec<String> {
+    let asked = &known.record.asked;
+    let writable = asked.mounts.iter().any(|mount| !mount.read_only);
+    let checks = [
+        (
+            !posture.caps.is_empty(),
+            format!("capabilities: {}", posture.caps.join(", ")),
+        ),
+        (
+            !posture.no_new_privileges,
+            "processes can gain privileges".to_owned(),
+        ),
+        (
+            posture.seccomp == "none",
+            "no system call filter".to_owned(),
+        ),
+        (
+            !posture.read_only_root,
+            "the root file system is writable".to_owned(),
+        ),
+        (
+            known.record.uid == 0,
+            "processes run as root of the sandbox".to_owned(),
+        ),
+        (
+            asked.network == Network::Default,
+            "it shares the host's network".to_owned(),
+        ),
+        (writable, "a host folder is mounted writable".to_owned()),
+        (
+            asked.limits.memory_bytes.is_none(),
+            "no memory limit".to_owned(),
+        ),
+        (asked.limits.cpus.is_none(), "no cpu limit".to_owned()),
+        (asked.limits.pids.is_none(), "no process limit".to_owned()),
+        (
+            asked.image == HOST_IMAGE,
+            "the host's programs (/usr) are visible, read-only".to_owned(),
+        ),
+        (
+            true,
+            "disk use of the work directory is not limited".to_owned(),
+        ),
+    ];
+    let open = checks.into_iter().filter(|(is_gap, _)| *is_gap);
+    let limits = known.run.iter().flat_map(|run| run.gaps.iter().cloned());
+    open.map(|(_, text)| text).chain(limits).collect()
+}
+
+fn death(known: &Known, place: &Place) -> Option<Death> {
+    if known.phase.is_live() {
+        return None;
+    }
+    let file = place.folder(&known.record.id).join(wire::KEEPER_DEATH);
+    let at = fs::read_to_string(file).ok()?.trim().parse().ok()?;
+    Some(Death {
+        cause: "signal".to_owned(),
+        exit_code: Some(137),
+        at: DateTime::from_timestamp_millis(at),
+        ..Death::default()
+    })
+}

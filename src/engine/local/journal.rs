@@ -1,0 +1,239 @@
+//! What happened to the sandboxes of a place: a file that every process appends to and reads.
+
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use futures_util::stream::{self, BoxStream, StreamExt};
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe;
+
+use crate::domain::{Happening, HostName, SandboxId, SandboxRef, What};
+use crate::engine::{EngineError, Result};
+use crate::guest::wire;
+
+/// From this size on the journal starts anew; the one before is kept.
+const LARGEST: u64 = 1 << 20;
+/// How often to look for keepers that were killed, which tell nobody.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// The journal of a place.
+#[derive(Debug, Clone)]
+pub(super) struct Journal {
+    folder: PathBuf,
+    host: HostName,
+}
+
+impl Journal {
+    /// Names the journal in a folder.
+    pub(super) fn new(folder: &Path, host: HostName) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            host,
+        }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.join(wire::JOURNAL)
+    }
+
+    fn older(&self) -> PathBuf {
+        self.folder.join(format!("{}.old", wire::JOURNAL))
+    }
+
+    /// Notes that something happened; a journal that cannot be written costs nothing but the memory of it.
+    pub(super) fn note(&self, id: &str, name: &str, what: &What) {
+        let now = Utc::now().timestamp_millis().to_string();
+        let detail = detail(what);
+        let words = [now.as_str(), id, name, what.word(), detail.as_str()];
+        let words = words.map(|word| wire::escape(word.as_bytes()));
+        let line = format!("{}\n", words.join(" "));
+        let file = self.file();
+        if fs::metadata(&file).is_ok_and(|meta| meta.len() > LARGEST) {
+            let _ = fs::rename(&file, self.older());
+        }
+        let opened = File::options().create(true).append(true).open(&file);
+        // One write, so that lines of different processes do not mix.
+        if let Err(error) = opened.and_then(|mut journal| journal.write_all(line.as_bytes())) {
+            tracing::debug!(%error, "the journal was not written");
+        }
+    }
+
+    /// Reads what happened since a moment.
+    pub(super) fn since(&self, since: DateTime<Utc>) -> Vec<Happening> {
+        let mut text = fs::read_to_string(self.older()).unwrap_or_default();
+        text.push_str(&fs::read_to_string(self.file()).unwrap_or_default());
+        let happenings = text.lines().filter_map(|line| self.read(line));
+        happenings
+            .filter(|happening| happening.at >= since)
+            .collect()
+    }
+
+    fn read(&self, line: &str) -> Option<Happening> {
+        let word = |word: &str| String::from_utf8_lossy(&wire::unescape(word)).into_owned();
+        let mut words = line.split(' ').map(word);
+        let at = DateTime::from_timestamp_millis(words.next()?.parse().ok()?)?;
+        let id = SandboxId::new(words.next()?);
+        Some(Happening {
+            at,
+            sandbox: SandboxRef::new(self.host.clone(), id),
+            name: words.next()?,
+            what: what(&words.next()?, words.next().unwrap_or_default())?,
+        })
+    }
+
+    /// Streams what happens from now on; `look` finds sandboxes that ended without a word.
+    pub(super) fn follow(&self, look: Look) -> Result<BoxStream<'static, Result<Happening>>> {
+        let broken = |error: std::io::Error| {
+            EngineError::internal(format!(
+                "watching {} failed: {error}",
+                self.folder.display()
+            ))
+        };
+        let follower = Follower::new(self.clone(), look).map_err(broken)?;
+        let batches = stream::unfold(follower, |mut follower| async move {
+            let batch = follower.next().await;
+            Some((stream::iter(batch.into_iter().map(Ok)), follower))
+        });
+        Ok(batches.flatten().boxed())
+    }
+}
+
+/// A look for sandboxes that ended without a word; it may block.
+pub(super) type Look = Arc<dyn Fn() + Send + Sync>;
+
+/// Reads the journal as it grows.
+struct Follower {
+    journal: Journal,
+    changes: pipe::Receiver,
+    look: Look,
+    at: u64,
+}
+
+impl Follower {
+    fn new(journal: Journal, look: Look) -> std::io::Result<Self> {
+        let changes = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
+        let flags = WatchFlags::MODIFY | WatchFlags::CREATE | WatchFlags::MOVED_TO;
+        inotify::add_watch(&changes, &journal.folder, flags)?;
+        let at = fs::metadata(journal.file()).map_or(0, |meta| meta.len());
+        Ok(Self {
+            journal,
+            // The kernel tells changes like a pipe.
+            changes: pipe::Receiver::from_owned_fd_unchecked(changes)?,
+            look,
+            at,
+        })
+    }
+
+    /// Waits until something was added.
+    async fn next(&mut self) -> Vec<Happening> {
+        loop {
+            let news = self.news();
+            if !news.is_empty() {
+                return news;
+            }
+            if tokio::time::timeout(LOOK, self.changed()).await.is_err() {
+                let look = Arc::clone(&self.look);
+                let _ = tokio::task::spawn_blocking(move || look()).await;
+            }
+        }
+    }
+
+    /// Waits for the kernel to say that something in the folder has changed.
+    async fn changed(&mut self) {
+        let mut events = [0; 4096];
+        let _ = self.changes.read(&mut events).await;
+    }
+
+    fn news(&mut self) -> Vec<Happening> {
+        let Ok(mut file) = File::open(self.journal.file()) else {
+            return Vec::new();
+        };
+        if file.metadata().is_ok_and(|meta| meta.len() < self.at) {
+            self.at = 0; // It was started anew.
+        }
+        let mut bytes = Vec::new();
+        let read = file
+            .seek(SeekFrom::Start(self.at))
+            .and_then(|_| file.read_to_end(&mut bytes));
+        let whole = bytes
+            .iter()
+            .rposition(|b| *b == b'\n')
+            .map_or(0, |at| at + 1);
+        if read.is_err() || whole == 0 {
+            return Vec::new();
+        }
+        self.at += whole as u64;
+        let text = String::from_utf8_lossy(bytes.get(..whole).unwrap_or_default()).into_owned();
+        text.lines()
+            .filter_map(|line| self.journal.read(line))
+            .collect()
+    }
+}
+
+fn detail(what: &What) -> String {
+    let code = |code: &Option<i64>| code.map_or_else(String::new, |code| code.to_string());
+    match what {
+        What::Exec { command } => command.clone(),
+        What::ExecEnded { exit_code } | What::Died { exit_code } => code(exit_code),
+        What::Killed { signal } => signal.clone().unwrap_or_default(),
+        _ => String::new(),
+    }
+}
+
+fn what(word: &str, detail: String) -> Option<What> {
+    let exit_code = detail.parse().ok();
+    Some(match word {
+        "created" => What::Created,
+        "started" => What::Started,
+        "exec" => What::Exec { command: detail },
+        "exec_ended" => What::ExecEnded { exit_code },
+        "oom" => What::Oom,
+        "paused" => What::Paused,
+        "resumed" => What::Resumed,
+        "killed" => What::Killed {
+            signal: (!detail.is_empty()).then_some(detail),
+        },
+        "died" => What::Died { exit_code },
+        "stopped" => What::Stopped,
+        "restarted" => What::Restarted,
+        "removed" => What::Removed,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_noted_is_read_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let journal = Journal::new(folder.path(), HostName::new("here"));
+        let all = [
+            What::Created,
+            What::Exec {
+                command: "echo a b\nc".into(),
+            },
+            What::ExecEnded { exit_code: Some(3) },
+            What::Killed {
+                signal: Some("9".into()),
+            },
+            What::Died { exit_code: None },
+        ];
+        let begun = Utc::now() - chrono::TimeDelta::seconds(1);
+        for what in &all {
+            journal.note("id", "name of it", what);
+        }
+        let read = journal.since(begun);
+        let whats: Vec<What> = read.iter().map(|h| h.what.clone()).collect();
+        assert_eq!(whats, all);
+        assert!(read.iter().all(|h| h.name == "name of it"));
+        let later = Utc::now() + chrono::TimeDelta::seconds(60);
+        assert_eq!(journal.since(later), []);
+    }
+}

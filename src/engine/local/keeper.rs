@@ -1,0 +1,149 @@
+//! Starts keepers and talks to them: a line out, a line back, over a socket in the sandbox's folder.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rustix::fs::{Mode, OFlags};
+
+use super::plan::Plan;
+use crate::guest::wire;
+
+/// Longest wait for an answer; a keeper has little to do.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Longest wait for the end of a sandbox, which may have many processes.
+const ENDING: Duration = Duration::from_secs(20);
+
+/// What became of asking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// The words after `ok`.
+    Ok(Vec<String>),
+    /// The keeper says no.
+    Refused(String),
+    /// There is no keeper.
+    Gone,
+}
+
+/// A socket's address that fits: the real path may be longer than the kernel allows.
+pub(super) struct Address {
+    _folder: OwnedFd,
+    pub(super) path: PathBuf,
+}
+
+impl Address {
+    /// Names the socket in a sandbox's folder.
+    pub(super) fn of(folder: &Path) -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(folder, flags, Mode::empty())?;
+        let number = folder.as_raw_fd();
+        let path = PathBuf::from(format!("/proc/self/fd/{number}/{}", wire::KEEPER_SOCKET));
+        Ok(Self {
+            _folder: folder,
+            path,
+        })
+    }
+}
+
+/// Starts the keeper of a sandbox and waits until the sandbox stands; the error is the keeper's own words.
+pub(super) fn start(guest: &Path, folder: &Path, plan: &Plan) -> io::Result<()> {
+    let mut child = Command::new(guest)
+        // The command line is public, also inside; the program's path is not for everybody.
+        .arg0("sandtop")
+        .arg("keeper")
+        .env_clear()
+        .current_dir(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(plan.text().as_bytes())?;
+    }
+    let stdout = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
+    // What was started splits off the keeper and ends.
+    child.wait()?;
+    let line = first_line(stdout.into())?;
+    match line.split_once(' ') {
+        None if line == "ready" => Ok(()),
+        Some(("error", reason)) => Err(io::Error::other(reason.to_owned())),
+        _ => Err(io::Error::other("it ended while it was being started")),
+    }
+}
+
+/// Reads a line, but not for ever.
+fn first_line(pipe: OwnedFd) -> io::Result<String> {
+    let mut fds = [rustix::event::PollFd::new(
+        &pipe,
+        rustix::event::PollFlags::IN,
+    )];
+    let limit = rustix::event::Timespec::try_from(PATIENCE).ok();
+    if rustix::event::poll(&mut fds, limit.as_ref())? == 0 {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    let mut line = String::new();
+    BufReader::new(File::from(pipe)).read_line(&mut line)?;
+    Ok(line.trim_end().to_owned())
+}
+
+fn connect(folder: &Path) -> Option<UnixStream> {
+    let address = Address::of(folder).ok()?;
+    UnixStream::connect(&address.path).ok()
+}
+
+/// Asks the keeper of a sandbox for something.
+pub(super) fn ask(folder: &Path, request: &str) -> io::Result<Answer> {
+    let Some(mut socket) = connect(folder) else {
+        return Ok(Answer::Gone);
+    };
+    socket.set_read_timeout(Some(PATIENCE))?;
+    if socket.write_all(format!("{request}\n").as_bytes()).is_err() {
+        return Ok(Answer::Gone);
+    }
+    let mut line = String::new();
+    match BufReader::new(&socket).read_line(&mut line) {
+        Ok(0) => Ok(Answer::Gone),
+        Ok(_) => Ok(read_answer(&line)),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(Answer::Gone),
+        Err(error) => Err(error),
+    }
+}
+
+fn read_answer(line: &str) -> Answer {
+    let words = words(line);
+    match words.split_first() {
+        Some((verb, rest)) if verb == "ok" => Answer::Ok(rest.to_vec()),
+        Some((_, rest)) => Answer::Refused(rest.join(" ")),
+        None => Answer::Gone,
+    }
+}
+
+/// Splits a line of a keeper.
+pub(super) fn words(line: &str) -> Vec<String> {
+    let word = |word: &str| String::from_utf8_lossy(&wire::unescape(word)).into_owned();
+    line.trim_end().split(' ').map(word).collect()
+}
+
+/// Ends a sandbox by `stop` or `kill`, and waits until its keeper has ended, too.
+pub(super) fn end(folder: &Path, request: &str) -> io::Result<()> {
+    let Some(mut socket) = connect(folder) else {
+        return Ok(());
+    };
+    socket.set_read_timeout(Some(ENDING))?;
+    if socket.write_all(format!("{request}\n").as_bytes()).is_err() {
+        return Ok(());
+    }
+    // The keeper keeps the connection until it is done.
+    let mut rest = Vec::new();
+    match socket.read_to_end(&mut rest) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            Err(io::ErrorKind::TimedOut.into())
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,400 @@
+//! Making, starting, ending and removing sandboxes, and cleaning up after processes that were killed in the middle of it.
+//!
+//! All of it may block; the engine runs it off the main threads. A call that was begun is seen to its end, under one lock, so
+//! that being dropped cannot leave half a sandbox.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::Path;
+
+use chrono::Utc;
+
+use super::cgroups::Cgroups;
+use super::image::Image;
+use super::journal::Journal;
+use super::keeper::{self, Answer};
+use super::place::{self, NEW, Place, Turn, WORKSPACE};
+use super::plan::{self, Parts};
+use super::record::{Asked, Record, Run};
+use super::{doctor, limits, users};
+use crate::domain::{Phase, SandboxSpec, What};
+use crate::engine::{EngineError, Result};
+use crate::guest::{self, wire};
+use crate::protocol::{Action, FailureKind};
+
+/// The least memory that a sandbox can start with.
+const LEAST_MEMORY: u64 = 6 << 20;
+
+/// The sandboxes of a place.
+#[derive(Debug, Clone)]
+pub(super) struct Life {
+    pub(super) place: Place,
+    pub(super) journal: Journal,
+}
+
+/// One of them, as it stands.
+pub(super) struct Known {
+    pub(super) record: Record,
+    pub(super) phase: Phase,
+    pub(super) run: Option<Run>,
+}
+
+fn broken(tried: &str, error: &io::Error) -> EngineError {
+    let kind = match error.kind() {
+        io::ErrorKind::StorageFull => FailureKind::NoSpace,
+        io::ErrorKind::PermissionDenied => FailureKind::Denied,
+        io::ErrorKind::TimedOut => FailureKind::Timeout,
+        _ => FailureKind::Internal,
+    };
+    EngineError::new(kind, format!("{tried} failed: {error}"))
+        .with_hint("`sandtop doctor` looks at the state directory and the kernel")
+}
+
+fn conflict(message: String, hint: &str) -> EngineError {
+    EngineError::new(FailureKind::Conflict, message).with_hint(hint)
+}
+
+impl Life {
+    /// Lists the sandboxes, and cleans up what a crash has left.
+    pub(super) fn list(&self) -> Vec<Known> {
+        if self.has_debris()
+            && let Ok(Some(turn)) = self.place.try_turn()
+        {
+            self.sweep(&turn);
+        }
+        let records = self.place.records().into_iter();
+        records.map(|record| self.known(record)).collect()
+    }
+
+    /// Finds one sandbox.
+    pub(super) fn find(&self, id: &str) -> Result<Known> {
+        let record = self.place.record(id);
+        let record = record.ok_or_else(|| EngineError::not_found(format!("the sandbox {id}")))?;
+        Ok(self.known(record))
+    }
+
+    fn known(&self, record: Record) -> Known {
+        let phase = self.phase(&record.id);
+        let run = self.place.run(&record.id);
+        Known { record, phase, run }
+    }
+
+    fn phase(&self, id: &str) -> Phase {
+        if self.place.is_new(id) {
+            return Phase::Creating;
+        }
+        match keeper::ask(&self.place.folder(id), "hello") {
+            Ok(Answer::Ok(words)) if words.first().is_some_and(|word| word == "paused") => {
+                Phase::Paused
+            }
+            Ok(Answer::Ok(_) | Answer::Refused(_)) => Phase::Running,
+            Ok(Answer::Gone) => Phase::Stopped,
+            Err(_) => Phase::Dead,
+        }
+    }
+
+    fn has_debris(&self) -> bool {
+        let unfinished = |record: &Record| {
+            self.place.is_new(&record.id) || is_abandoned(&self.place.folder(&record.id))
+        };
+        !self.place.gone().is_empty()
+            || !self.place.torsos().is_empty()
+            || self.place.records().iter().any(unfinished)
+    }
+
+    /// Cleans up. Who has the turn knows that nobody else is making or removing anything.
+    fn sweep(&self, _turn: &Turn) {
+        for record in self.place.records() {
+            let folder = self.place.folder(&record.id);
+            if self.place.is_new(&record.id) {
+                let _ = keeper::end(&folder, "kill");
+                let _ = self.erase(&record);
+            } else if is_abandoned(&folder) {
+                self.bury(&record);
+            }
+        }
+        for folder in self.place.gone().into_iter().chain(self.place.torsos()) {
+            let _ = place::remove_all(&folder);
+        }
+    }
+
+    /// Clears up after a keeper that was killed; its sandbox is stopped, with its workspace.
+    fn bury(&self, record: &Record) {
+        let folder = self.place.folder(&record.id);
+        Cgroups::of(&record.id).remove();
+        let _ = fs::remove_file(folder.join(wire::KEEPER_SOCKET));
+        let _ = fs::write(
+            folder.join(wire::KEEPER_DEATH),
+            Utc::now().timestamp_millis().to_string(),
+        );
+        let died = What::Died {
+            exit_code: Some(137),
+        };
+        self.journal.note(&record.id, &record.asked.name, &died);
+    }
+
+    /// Makes and starts a sandbox, or leaves nothing.
+    pub(super) fn create(&self, spec: &SandboxSpec) -> Result<Record> {
+        let image = Image::find(&spec.image)?;
+        let (uid, gid) = users::find(&spec.user, &image)?;
+        check(spec)?;
+        let turn = self.turn()?;
+        self.sweep(&turn);
+        let records = self.place.records();
+        if records
+            .iter()
+            .any(|known| known.asked.name == spec.name.as_str())
+        {
+            return Err(conflict(
+                format!("the name {} is in use on this engine", spec.name),
+                "choose another name, or remove that one first",
+            ));
+        }
+        let record = Record {
+            id: place::new_id(),
+            created_at: Utc::now(),
+            uid,
+            gid,
+            block: users::free_block(&records),
+            asked: Asked::of(spec),
+        };
+        match self.make(&record, &image, &turn) {
+            Ok(()) => Ok(record),
+            Err(error) => {
+                self.erase(&record)?;
+                Err(error)
+            }
+        }
+    }
+
+    fn make(&self, record: &Record, image: &Image, turn: &Turn) -> Result<()> {
+        let name = &record.asked.name;
+        let failed = |error: io::Error| broken(&format!("creating {name}"), &error);
+        let folder = self.place.prepare_sandbox(record).map_err(failed)?;
+        hand_over(record, &folder.join(WORKSPACE)).map_err(failed)?;
+        self.journal.note(&record.id, name, &What::Created);
+        self.start(record, image, turn)?;
+        fs::remove_file(folder.join(NEW)).map_err(failed)
+    }
+
+    fn start(&self, record: &Record, image: &Image, _turn: &Turn) -> Result<()> {
+        let name = &record.asked.name;
+        let failed = |error: io::Error| broken(&format!("starting {name}"), &error);
+        let folder = self.place.folder(&record.id);
+        Cgroups::of(&record.id).remove();
+        let guest = self.place.guest().map_err(failed)?;
+        fs::write(plan::memory_counter(&folder), "oom_kill 0\n").map_err(failed)?;
+        let cgroups = Cgroups::make(&record.id, &record.asked.limits).map_err(failed)?;
+        let run = Run {
+            started_at: Utc::now(),
+            gaps: limits::gaps(record, &cgroups),
+            cgroups: cgroups.clone(),
+        };
+        let parts = Parts {
+            record,
+            image,
+            cgroups: &cgroups,
+            folder: &folder,
+            guest: &guest,
+        };
+        let started = self
+            .place
+            .keep_run(&record.id, &run)
+            .and_then(|()| keeper::start(&guest, &folder, &plan::plan(&parts)));
+        if let Err(error) = started {
+            cgroups.remove();
+            return Err(doctor::explain(&format!("starting {name}"), &error));
+        }
+        self.journal.note(&record.id, name, &What::Started);
+        Ok(())
+    }
+
+    /// Removes all of a sandbox, whose keeper has ended.
+    fn erase(&self, record: &Record) -> Result<()> {
+        let failed = |error: io::Error| broken(&format!("removing {}", record.asked.name), &error);
+        Cgroups::of(&record.id).remove();
+        match self.place.take_away(&record.id) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            gone => place::remove_all(&gone.map_err(failed)?).map_err(failed)?,
+        }
+        self.journal
+            .note(&record.id, &record.asked.name, &What::Removed);
+        Ok(())
+    }
+
+    fn turn(&self) -> Result<Turn> {
+        let turn = self.place.turn();
+        turn.map_err(|error| broken("waiting for other processes of sandtop", &error))
+    }
+
+    /// Removes what an interrupted create of exactly this specification left.
+    pub(super) fn discard(&self, token: &str) -> Result<()> {
+        let _turn = self.turn()?;
+        let records = self.place.records().into_iter();
+        for record in records.filter(|record| record.asked.token == token) {
+            self.remove(&record)?;
+        }
+        Ok(())
+    }
+
+    fn remove(&self, record: &Record) -> Result<()> {
+        self.end(record, "kill")?;
+        self.erase(record)
+    }
+
+    fn end(&self, record: &Record, how: &str) -> Result<()> {
+        let ended = keeper::end(&self.place.folder(&record.id), how);
+        ended.map_err(|error| broken(&format!("ending {}", record.asked.name), &error))
+    }
+
+    /// Changes a phase; being there already is fine.
+    pub(super) fn act(&self, id: &str, action: Action) -> Result<()> {
+        if matches!(action, Action::Remove { .. }) && self.place.record(id).is_none() {
+            return Ok(());
+        }
+        let Known { record, phase, .. } = self.find(id)?;
+        match action {
+            Action::Start => self.begin(&record, phase),
+            Action::Stop => self.halt(&record, phase, "stop", &What::Stopped),
+            Action::Kill => {
+                let signal = Some("9".to_owned());
+                self.halt(&record, phase, "kill", &What::Killed { signal })
+            }
+            Action::Restart => self.restart(&record, phase),
+            Action::Pause => self.freeze(&record, phase, Phase::Paused),
+            Action::Resume => self.freeze(&record, phase, Phase::Running),
+            Action::Remove { force } => self.take_down(&record, phase, force),
+        }
+    }
+
+    fn begin(&self, record: &Record, phase: Phase) -> Result<()> {
+        match phase {
+            Phase::Running => return Ok(()),
+            Phase::Paused => {
+                return Err(conflict(
+                    "starting: it is paused".into(),
+                    "use `sandtop resume`",
+                ));
+            }
+            _ => {}
+        }
+        let image = Image::find(&record.asked.image)?;
+        let turn = self.turn()?;
+        self.sweep(&turn);
+        // Somebody else may have started or removed it while we waited.
+        if self.find(&record.id)?.phase.is_live() {
+            return Ok(());
+        }
+        self.start(record, &image, &turn)
+    }
+
+    fn halt(&self, record: &Record, phase: Phase, how: &str, what: &What) -> Result<()> {
+        if !phase.is_live() {
+            return Ok(());
+        }
+        self.end(record, how)?;
+        self.journal.note(&record.id, &record.asked.name, what);
+        Ok(())
+    }
+
+    fn restart(&self, record: &Record, phase: Phase) -> Result<()> {
+        self.halt(record, phase, "stop", &What::Stopped)?;
+        self.begin(record, Phase::Stopped)?;
+        self.journal
+            .note(&record.id, &record.asked.name, &What::Restarted);
+        Ok(())
+    }
+
+    fn freeze(&self, record: &Record, phase: Phase, wanted: Phase) -> Result<()> {
+        let (request, verb, what) = match wanted {
+            Phase::Paused => ("freeze", "pausing", What::Paused),
+            _ => ("thaw", "resuming", What::Resumed),
+        };
+        if phase == wanted {
+            return Ok(());
+        }
+        if !phase.is_live() {
+            return Err(conflict(
+                format!("{verb}: it is {phase}"),
+                "use `sandtop start`",
+            ));
+        }
+        match keeper::ask(&self.place.folder(&record.id), request) {
+            Ok(Answer::Ok(_)) => self.journal.note(&record.id, &record.asked.name, &what),
+            Ok(Answer::Gone) => {
+                return Err(conflict(
+                    format!("{verb}: it has just ended"),
+                    "use `sandtop start`",
+                ));
+            }
+            Ok(Answer::Refused(reason)) => {
+                return Err(EngineError::internal(format!("{verb}: {reason}")));
+            }
+            Err(error) => return Err(broken(verb, &error)),
+        }
+        Ok(())
+    }
+
+    fn take_down(&self, record: &Record, phase: Phase, force: bool) -> Result<()> {
+        if phase.is_live() && !force {
+            return Err(conflict(
+                format!("removing: it is {phase}"),
+                "stop it first, or use `rm -f`",
+            ));
+        }
+        let _turn = self.turn()?;
+        self.remove(record)
+    }
+}
+
+/// Tells whether a keeper was killed: its socket is there, its lock is free.
+fn is_abandoned(folder: &Path) -> bool {
+    if !folder.join(wire::KEEPER_SOCKET).exists() {
+        return false;
+    }
+    let lock = fs::File::open(folder.join(wire::KEEPER_LOCK));
+    lock.is_ok_and(|lock| lock.try_lock_shared().is_ok())
+}
+
+/// Gives the work directory to the sandbox's user.
+fn hand_over(record: &Record, workspace: &Path) -> io::Result<()> {
+    fs::set_permissions(workspace, fs::Permissions::from_mode(0o755))?;
+    match record.block {
+        Some(base) => chown(workspace, Some(base + record.uid), Some(base + record.gid)),
+        None => Ok(()),
+    }
+}
+
+/// Refuses what cannot work before anything is made.
+fn check(spec: &SandboxSpec) -> Result<()> {
+    let invalid = |message: String, hint: &str| {
+        Err(EngineError::new(FailureKind::Invalid, message).with_hint(hint))
+    };
+    if !guest::is_available() {
+        return Err(EngineError::new(
+            FailureKind::Unsupported,
+            "this build of sandtop carries no guest program for sandboxes",
+        )
+        .with_hint("build sandtop on Linux"));
+    }
+    if spec
+        .limits
+        .memory_bytes
+        .is_some_and(|bytes| bytes < LEAST_MEMORY)
+    {
+        return invalid(
+            "the memory limit is too low to run anything".into(),
+            "6m is the least",
+        );
+    }
+    let missing = spec.mounts.iter().find(|mount| !mount.source.exists());
+    if let Some(mount) = missing {
+        let source = mount.source.display();
+        return invalid(
+            format!("mounting {source}: it does not exist"),
+            "make the folder first",
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,46 @@
+//! What of a sandbox's limits the kernel enforces here, and in words what it does not.
+
+use super::cgroups::Cgroups;
+use super::record::Record;
+use super::users;
+
+/// Names each limit that is weaker than asked for.
+pub(super) fn gaps(record: &Record, cgroups: &Cgroups) -> Vec<String> {
+    let limits = &record.asked.limits;
+    let why = if users::may_give_blocks() {
+        "no cgroup of that kind can be written to"
+    } else {
+        "no cgroup delegation"
+    };
+    let weak = |asked: bool, controller: &str| asked && !cgroups.has(controller);
+    let checks = [
+        (
+            weak(limits.memory_bytes.is_some(), "memory"),
+            format!(
+                "memory limit not enforced by the kernel: {why}; a watcher kills the largest process instead"
+            ),
+        ),
+        (
+            weak(limits.cpus.is_some(), "cpu"),
+            format!(
+                "cpu limit not enforced: {why}; processes are kept to as many cores, rounded up"
+            ),
+        ),
+        (
+            weak(limits.pids.is_some(), "pids"),
+            format!(
+                "process limit counted by the kernel for each user, not for the sandbox: {why}"
+            ),
+        ),
+        (
+            !cgroups.has("freezer"),
+            format!("pausing stops processes by signals, which they can see: {why}"),
+        ),
+        (
+            cgroups.swap_is_open(),
+            "swap is allowed on top of the memory limit".to_owned(),
+        ),
+    ];
+    let open = checks.into_iter().filter(|(is_gap, _)| *is_gap);
+    open.map(|(_, text)| text).collect()
+}

@@ -1,0 +1,224 @@
+//! The folder where the sandboxes of a scope are kept, and whose turn it is to change something there.
+//!
+//! ```text
+//! STATE/local/guest-…        the guest program, once for each version
+//! STATE/local/SCOPE/turn     locked by who makes, starts or removes a sandbox
+//!                   journal  what happened, a line each
+//!                   ID/      record.json  run.json  workspace/  socket  lock  death  [new]
+//!                   ID.gone/ on its way out
+//! ```
+//!
+//! Nothing here needs a clean end: `new` marks a sandbox that was never finished, a `socket` that nobody answers one whose
+//! keeper was killed, and `.gone` one that was being removed. Whoever has the turn next cleans up.
+
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::record::{self, Record, Run};
+use crate::engine::guest::random_word;
+use crate::guest;
+
+/// The folder that is the sandbox's work directory.
+pub(super) const WORKSPACE: &str = "workspace";
+/// Marks a sandbox that is being made.
+pub(super) const NEW: &str = "new";
+const GONE: &str = ".gone";
+const RECORD: &str = "record.json";
+const RUN: &str = "run.json";
+const ID_LENGTH: usize = 24;
+/// Longest wait for our turn.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Where the sandboxes of a scope are.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    base: PathBuf,
+    scope: PathBuf,
+}
+
+/// Our turn, until this is dropped or the process ends.
+pub(super) struct Turn(#[allow(dead_code)] File);
+
+impl Place {
+    /// Names a place; nothing is made before it is needed.
+    pub(super) fn new(state: &Path, scope: &str) -> Self {
+        let base = state.join("local");
+        let name = guest::wire::escape(scope.as_bytes()).replace('/', "%2f");
+        // A name that starts with a dot could leave the folder.
+        let scope = base.join(format!("scope-{name}"));
+        Self { base, scope }
+    }
+
+    /// Returns the folder that holds all.
+    pub(super) fn scope(&self) -> &Path {
+        &self.scope
+    }
+
+    /// Returns the folder of a sandbox.
+    pub(super) fn folder(&self, id: &str) -> PathBuf {
+        self.scope.join(id)
+    }
+
+    /// Makes the folder of the scope, for us alone.
+    pub(super) fn prepare(&self) -> io::Result<()> {
+        private_folder().recursive(true).create(&self.scope)?;
+        let journal = self.scope.join(guest::wire::JOURNAL);
+        File::options().create(true).append(true).open(journal)?;
+        Ok(())
+    }
+
+    /// Makes the folder of a new sandbox, marked as unfinished.
+    pub(super) fn prepare_sandbox(&self, record: &Record) -> io::Result<PathBuf> {
+        let folder = self.folder(&record.id);
+        private_folder().create(&folder)?;
+        File::create(folder.join(NEW))?;
+        private_folder().create(folder.join(WORKSPACE))?;
+        record::keep(&folder.join(RECORD), record)?;
+        Ok(folder)
+    }
+
+    /// Waits for our turn.
+    pub(super) fn turn(&self) -> io::Result<Turn> {
+        self.prepare()?;
+        let end = Instant::now() + PATIENCE;
+        loop {
+            match self.try_turn()? {
+                Some(turn) => return Ok(turn),
+                None if Instant::now() > end => return Err(io::ErrorKind::TimedOut.into()),
+                None => std::thread::sleep(Duration::from_millis(2)),
+            }
+        }
+    }
+
+    /// Takes our turn unless somebody else has it.
+    pub(super) fn try_turn(&self) -> io::Result<Option<Turn>> {
+        let file = File::create(self.scope.join("turn"))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Turn(file))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// Lists the sandboxes, oldest first.
+    pub(super) fn records(&self) -> Vec<Record> {
+        let names = self.names();
+        let mut found: Vec<Record> = names.iter().filter_map(|name| self.record(name)).collect();
+        found.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
+        found
+    }
+
+    /// Reads the record of one sandbox.
+    pub(super) fn record(&self, id: &str) -> Option<Record> {
+        is_id(id).then(|| record::kept(&self.folder(id).join(RECORD)))?
+    }
+
+    /// Reads how a sandbox runs or ran last.
+    pub(super) fn run(&self, id: &str) -> Option<Run> {
+        record::kept(&self.folder(id).join(RUN))
+    }
+
+    /// Keeps how a sandbox runs.
+    pub(super) fn keep_run(&self, id: &str, run: &Run) -> io::Result<()> {
+        record::keep(&self.folder(id).join(RUN), run)
+    }
+
+    /// Tells whether a sandbox is still being made, or never was finished.
+    pub(super) fn is_new(&self, id: &str) -> bool {
+        self.folder(id).join(NEW).exists()
+    }
+
+    /// Takes a sandbox off the list at once; its files go afterwards.
+    pub(super) fn take_away(&self, id: &str) -> io::Result<PathBuf> {
+        let gone = self.scope.join(format!("{id}{GONE}"));
+        fs::rename(self.folder(id), &gone)?;
+        Ok(gone)
+    }
+
+    /// Lists folders on their way out.
+    pub(super) fn gone(&self) -> Vec<PathBuf> {
+        let names = self.names();
+        let gone = names.iter().filter(|name| name.ends_with(GONE));
+        gone.map(|name| self.scope.join(name)).collect()
+    }
+
+    /// Lists unfinished folders without a record, which only a crash leaves.
+    pub(super) fn torsos(&self) -> Vec<PathBuf> {
+        let names = self.names();
+        let torso = |name: &&String| {
+            let folder = self.scope.join(name);
+            is_id(name) && folder.is_dir() && !folder.join(RECORD).exists()
+        };
+        let found = names.iter().filter(torso);
+        found.map(|name| self.scope.join(name)).collect()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.scope).into_iter().flatten().flatten();
+        entries
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect()
+    }
+
+    /// Puts the guest program there and returns its path; one that is there already is the same one.
+    pub(super) fn guest(&self) -> io::Result<PathBuf> {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let mut hasher = DefaultHasher::new();
+        guest::PROGRAM.hash(&mut hasher);
+        let file = self.base.join(format!("guest-{:016x}", hasher.finish()));
+        if fs::metadata(&file).is_ok_and(|meta| meta.len() == guest::PROGRAM.len() as u64) {
+            return Ok(file);
+        }
+        let fresh = file.with_extension(format!("{}", std::process::id()));
+        let mut program = File::options()
+            .create(true)
+            .truncate(true)
+            .write(true)
+            .mode(0o755)
+            .open(&fresh)?;
+        program.write_all(guest::PROGRAM)?;
+        program.set_permissions(fs::Permissions::from_mode(0o755))?;
+        drop(program);
+        fs::rename(&fresh, &file)?;
+        Ok(file)
+    }
+}
+
+/// Makes the id of a new sandbox, which is also the name of its folder.
+pub(super) fn new_id() -> String {
+    random_word().chars().take(ID_LENGTH).collect()
+}
+
+/// Tells whether a text can be an id; anything else is no folder of ours.
+fn is_id(text: &str) -> bool {
+    text.len() == ID_LENGTH && text.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+fn private_folder() -> DirBuilder {
+    let mut builder = DirBuilder::new();
+    builder.mode(0o700);
+    builder
+}
+
+/// Removes a folder with all below it, also what its owner locked.
+pub(super) fn remove_all(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            unlock(folder);
+            fs::remove_dir_all(folder)
+        }
+        done => done,
+    }
+}
+
+fn unlock(folder: &Path) {
+    let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+        unlock(&entry.path());
+    }
+}

@@ -1,0 +1,145 @@
+//! What is kept on disk of a sandbox: how it was asked for, and how it runs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Utc};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::cgroups::Cgroups;
+use crate::domain::{
+    Access, EngineKind, HostName, Limits, Mount, Network, Owner, Phase, Sandbox, SandboxId,
+    SandboxPath, SandboxRef, SandboxSpec,
+};
+use crate::guest::wire;
+
+/// A sandbox as it was asked for; never changes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Record {
+    pub(super) id: String,
+    pub(super) created_at: DateTime<Utc>,
+    pub(super) uid: u32,
+    pub(super) gid: u32,
+    /// First of the 65536 user numbers that are its own outside; `None` if they are one's own.
+    pub(super) block: Option<u32>,
+    pub(super) asked: Asked,
+}
+
+/// The part of a record that comes from the user.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Asked {
+    pub(super) token: String,
+    pub(super) name: String,
+    pub(super) image: String,
+    pub(super) profile: String,
+    pub(super) limits: Limits,
+    pub(super) network: Network,
+    pub(super) env: Vec<(String, String)>,
+    pub(super) mounts: Vec<KeptMount>,
+    /// Escaped, since paths may hold any bytes.
+    work_dir: String,
+    pub(super) tmp_bytes: u64,
+    pub(super) labels: BTreeMap<String, String>,
+    owner: Owner,
+}
+
+/// A mount as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct KeptMount {
+    pub(super) source: PathBuf,
+    target: String,
+    pub(super) read_only: bool,
+}
+
+impl KeptMount {
+    fn of(mount: &Mount) -> Self {
+        Self {
+            source: mount.source.clone(),
+            target: wire::escape(mount.target.as_bytes()),
+            read_only: mount.access == Access::ReadOnly,
+        }
+    }
+
+    pub(super) fn target(&self) -> SandboxPath {
+        path(&self.target)
+    }
+}
+
+/// How a sandbox runs now, or ran last.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Run {
+    pub(super) started_at: DateTime<Utc>,
+    pub(super) cgroups: Cgroups,
+    /// Limits that are weaker than asked for, in words.
+    pub(super) gaps: Vec<String>,
+}
+
+fn path(escaped: &str) -> SandboxPath {
+    SandboxPath::parse(&wire::unescape(escaped)).unwrap_or_else(|_| SandboxPath::root())
+}
+
+impl Asked {
+    /// Takes what is kept of a specification.
+    pub(super) fn of(spec: &SandboxSpec) -> Self {
+        Self {
+            token: spec.token.clone(),
+            name: spec.name.as_str().to_owned(),
+            image: spec.image.clone(),
+            profile: spec.profile.clone(),
+            limits: spec.limits,
+            network: spec.network.clone(),
+            env: spec.env.clone(),
+            mounts: spec.mounts.iter().map(KeptMount::of).collect(),
+            work_dir: wire::escape(spec.work_dir.as_bytes()),
+            tmp_bytes: spec.tmp_bytes,
+            labels: spec.labels.clone(),
+            owner: spec.owner.clone(),
+        }
+    }
+
+    pub(super) fn work_dir(&self) -> SandboxPath {
+        path(&self.work_dir)
+    }
+}
+
+impl Record {
+    /// Describes it as lists do.
+    pub(super) fn sandbox(&self, host: &HostName, phase: Phase, run: Option<&Run>) -> Sandbox {
+        Sandbox {
+            reference: SandboxRef::new(host.clone(), SandboxId::new(self.id.clone())),
+            name: self.asked.name.clone(),
+            engine: EngineKind::Local,
+            image: self.asked.image.clone(),
+            phase,
+            created_at: self.created_at,
+            started_at: run.map(|run| run.started_at),
+            owner: Some(self.asked.owner.clone()),
+            limits: self.asked.limits,
+            network: network_name(&self.asked.network).to_owned(),
+            work_dir: self.asked.work_dir(),
+            labels: self.asked.labels.clone(),
+        }
+    }
+}
+
+fn network_name(network: &Network) -> &'static str {
+    match network {
+        Network::None => "none",
+        Network::Default => "host",
+    }
+}
+
+/// Writes a file whole or not at all.
+pub(super) fn keep(file: &Path, value: &impl Serialize) -> io::Result<()> {
+    let fresh = file.with_extension("new");
+    fs::write(&fresh, serde_json::to_vec_pretty(value)?)?;
+    fs::rename(fresh, file)
+}
+
+/// Reads what [`keep`] wrote.
+pub(super) fn kept<T: DeserializeOwned>(file: &Path) -> Option<T> {
+    serde_json::from_slice(&fs::read(file).ok()?).ok()
+}

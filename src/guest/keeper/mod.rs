@@ -1,0 +1,378 @@
+//! `guest keeper`: the process outside that keeps one sandbox alive, starts what runs in it, and takes it down.
+//!
+//! ```text
+//! keeper    host namespaces; a poll loop over its socket; sleeps unless asked
+//!  ├ zygote namespaces and cgroups of the sandbox, but not in its process list
+//!  ├ init   first process of the sandbox; its end is the end of all others
+//!  └ guests one for each command or file verb, inside; started by the zygote, reaped here
+//! ```
+//!
+//! Whoever of them is killed, nothing stays: init holds a pipe from the keeper, and the kernel ends a process list with init.
+
+mod line;
+mod plan;
+mod root;
+mod watch;
+mod zygote;
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use crate::kernel::{self, as_path, tried};
+use crate::sockets::{self, PollFd};
+use crate::sys::{self, SIGCHLD, SIGCONT, SIGKILL, SIGSTOP, SIGTERM, Signals, Wait};
+use crate::{processes, wire};
+use line::{Incoming, Line};
+use plan::{Ids, Plan};
+use watch::Watcher;
+
+/// Time between the polite and the final signal of a stop.
+const GRACE: Duration = Duration::from_millis(500);
+/// How often a stop looks whether everything has ended.
+const LOOK: i32 = 10;
+
+/// Runs the keeper of the sandbox whose folder is the current one; the plan is on standard input, the answer on standard output.
+pub fn run() -> ! {
+    let code = match start() {
+        Ok(mut keeper) => {
+            // Whoever waits for this may be gone; then the next command of sandtop decides what becomes of the sandbox.
+            let _ = writeln!(io::stdout(), "ready");
+            zygote::silence();
+            keeper.serve();
+            keeper.end()
+        }
+        Err(error) => {
+            let _ = writeln!(io::stdout(), "error {error}");
+            1
+        }
+    };
+    kernel::leave(code)
+}
+
+fn start() -> io::Result<Keeper> {
+    let folder = std::env::current_dir()?;
+    let mut text = String::new();
+    io::stdin().read_to_string(&mut text)?;
+    let plan: &'static Plan = Box::leak(Box::new(Plan::read(&text)?));
+    drop(text);
+    // Nobody has to reap us, and no terminal can signal us.
+    if kernel::split()?.is_some() {
+        kernel::leave(0);
+    }
+    kernel::new_session();
+    let lock = tried("opening the lock", File::create(folder.join(wire::KEEPER_LOCK)))?;
+    lock.try_lock().map_err(|_| io::Error::other("it is running already"))?;
+    let _ = fs::remove_file(folder.join(wire::KEEPER_SOCKET));
+    // The socket's name is relative, because absolute ones may be longer than the kernel allows.
+    let listener = tried("making the socket", UnixListener::bind(wire::KEEPER_SOCKET))?;
+    listener.set_nonblocking(true)?;
+    let children = Signals::take_over(&[SIGCHLD]).into_file();
+    let (near, far) = UnixStream::pair()?;
+    let (alive_read, alive_write) = io::pipe()?;
+    let trees = match plan.ids {
+        Ids::Block(_) => Some(root::open_trees(plan)?),
+        Ids::Single(..) => None,
+    };
+    let Some(zygote) = kernel::split()? else {
+        drop((near, alive_write, listener, lock));
+        sys::unblock_signals();
+        zygote::run(plan, far, trees, alive_read.into())
+    };
+    drop((far, alive_read, trees));
+    let mut keeper = Keeper {
+        plan,
+        folder,
+        listener,
+        children,
+        zygote,
+        ask: near,
+        init: 0,
+        _alive: alive_write.into(),
+        _lock: lock,
+        clients: Vec::new(),
+        paused: false,
+        stopping: None,
+        watcher: plan.watch.as_ref().map(Watcher::new),
+    };
+    match keeper.await_ready() {
+        Ok(()) => Ok(keeper),
+        Err(error) => {
+            keeper.end();
+            Err(error)
+        }
+    }
+}
+
+/// Somebody who is connected.
+struct Client {
+    socket: UnixStream,
+    incoming: Incoming,
+    /// The guest that was started for it.
+    guest: Option<i32>,
+    /// Does that run a command, and not only a verb of ours?
+    is_command: bool,
+}
+
+struct Keeper {
+    plan: &'static Plan,
+    folder: PathBuf,
+    listener: UnixListener,
+    children: File,
+    zygote: i32,
+    ask: UnixStream,
+    init: i32,
+    /// Its other end is with init, which ends when this does.
+    _alive: OwnedFd,
+    _lock: File,
+    clients: Vec<Client>,
+    paused: bool,
+    stopping: Option<Instant>,
+    watcher: Option<Watcher<'static>>,
+}
+
+impl Keeper {
+    /// Follows the zygote until the sandbox stands.
+    fn await_ready(&mut self) -> io::Result<()> {
+        let mut incoming = Incoming::default();
+        loop {
+            let (words, _) = incoming.next(&self.ask)?.ok_or_else(|| io::Error::other("the zygote ended"))?;
+            match (words.first().map(Vec::as_slice), words.get(1)) {
+                (Some(b"map"), _) => self.map_ids()?,
+                (Some(b"init"), _) => self.init = plan::number(&words, 1).unwrap_or(0),
+                (Some(b"ready"), _) => return Ok(()),
+                (_, reason) => return Err(io::Error::other(String::from_utf8_lossy(reason.unwrap_or(&Vec::new())).into_owned())),
+            }
+        }
+    }
+
+    fn map_ids(&self) -> io::Result<()> {
+        if let Ids::Block(base) = self.plan.ids {
+            for map in ["uid_map", "gid_map"] {
+                let file = format!("/proc/{}/{map}", self.zygote);
+                tried(&format!("writing {map}"), fs::write(file, format!("0 {base} 65536")))?;
+            }
+        }
+        sockets::send(&self.ask, b"+", &[])
+    }
+
+    /// Serves until the sandbox ends.
+    fn serve(&mut self) {
+        while self.init != 0 {
+            let mut fds = vec![PollFd::new(&self.children), PollFd::new(&self.listener), PollFd::new(&self.ask)];
+            fds.extend(self.clients.iter().map(|client| PollFd::new(&client.socket)));
+            sockets::wait_for(&mut fds, self.patience());
+            let ready: Vec<bool> = fds.iter().map(PollFd::is_ready).collect();
+            self.react(&ready);
+        }
+    }
+
+    fn react(&mut self, ready: &[bool]) {
+        let is_ready = |index: usize| ready.get(index) == Some(&true);
+        if is_ready(0) {
+            sys::drain(&self.children);
+        }
+        // A sandbox whose zygote is gone can start nothing; it ends as a whole.
+        if is_ready(2) {
+            self.signal_init(SIGKILL);
+        }
+        for index in (0..self.clients.len()).rev() {
+            if is_ready(index + 3) && !self.hear(index) {
+                self.hang_up(index);
+            }
+        }
+        if is_ready(1)
+            && let Ok((socket, _)) = self.listener.accept()
+        {
+            self.clients.push(Client { socket, incoming: Incoming::default(), guest: None, is_command: false });
+        }
+        self.reap();
+        self.go_on_stopping();
+    }
+
+    /// Tells how long there is nothing to do, in milliseconds.
+    fn patience(&mut self) -> i32 {
+        let busy = self.clients.iter().any(|client| client.guest.is_some());
+        let spared = [self.zygote, self.init];
+        let look = match &mut self.watcher {
+            // Without a guest only what was left in the background runs; it is watched, but not as closely.
+            Some(watcher) if !self.paused => Some(watcher.look(&spared).max(if busy { 0 } else { 100 })),
+            _ => None,
+        };
+        match (self.stopping, look) {
+            (Some(_), _) => LOOK,
+            (None, Some(millis)) if busy || processes::descendants().len() > spared.len() => millis,
+            _ => -1,
+        }
+    }
+
+    /// Hears what a client says; `false` when it is gone or talks nonsense.
+    fn hear(&mut self, index: usize) -> bool {
+        let Some(client) = self.clients.get_mut(index) else { return false };
+        if !client.incoming.read(&client.socket).unwrap_or(false) {
+            return false;
+        }
+        let Some((words, fds)) = client.incoming.take() else { return true };
+        let answer = match words.first().map(Vec::as_slice) {
+            Some(b"hello") => Ok(self.greeting()),
+            Some(b"run") => return self.run(index, &words, &fds),
+            Some(b"freeze") => self.freeze(true).map(|()| Line::new("ok")),
+            Some(b"thaw") => self.freeze(false).map(|()| Line::new("ok")),
+            Some(b"stop") => self.stop().map(|()| Line::new("ok")),
+            Some(b"kill") => self.kill().map(|()| Line::new("ok")),
+            _ => Err(io::Error::other("this keeper does not know that request")),
+        };
+        let answer = answer.unwrap_or_else(|error| Line::new("error").word(error.to_string()));
+        self.clients.get(index).is_some_and(|client| sockets::send(&client.socket, answer.bytes(), &[]).is_ok())
+    }
+
+    /// Tells how the sandbox stands, and below which process it is found.
+    fn greeting(&self) -> Line {
+        let state = if self.paused { "paused" } else { "running" };
+        Line::new("ok").word(state).word(std::process::id().to_string())
+    }
+
+    /// Has the zygote start a guest, and tells the client.
+    fn run(&mut self, index: usize, words: &[Vec<u8>], fds: &[OwnedFd]) -> bool {
+        let raw: Vec<RawFd> = fds.iter().map(AsRawFd::as_raw_fd).collect();
+        let (answer, passed) = match self.ask_zygote(words, &raw) {
+            Ok((pid, passed)) => {
+                if let Some(client) = self.clients.get_mut(index) {
+                    client.guest = Some(pid);
+                    client.is_command = words.iter().any(|word| word == b"exec");
+                }
+                (Line::new("started").word(pid.to_string()), passed)
+            }
+            Err(error) => (Line::new("error").word(error.to_string()), Vec::new()),
+        };
+        let passed: Vec<RawFd> = passed.iter().map(AsRawFd::as_raw_fd).collect();
+        self.clients.get(index).is_some_and(|client| sockets::send(&client.socket, answer.bytes(), &passed).is_ok())
+    }
+
+    fn ask_zygote(&self, words: &[Vec<u8>], fds: &[RawFd]) -> io::Result<(i32, Vec<OwnedFd>)> {
+        // A frozen zygote would not answer, and we could not thaw it while we wait.
+        if self.paused {
+            return Err(io::Error::other("paused"));
+        }
+        sockets::send(&self.ask, Line::of(words).bytes(), fds)?;
+        let (answer, passed) = Incoming::default().next(&self.ask)?.ok_or_else(|| io::Error::other("the zygote ended"))?;
+        match plan::number(&answer, 1) {
+            Some(pid) => Ok((pid, passed)),
+            None => Err(io::Error::other(String::from_utf8_lossy(answer.get(1).unwrap_or(&Vec::new())).into_owned())),
+        }
+    }
+
+    /// A client that goes takes along the command that was started for it. Work on files sees the end of its input, and cleans
+    /// up by itself.
+    fn hang_up(&mut self, index: usize) {
+        let client = self.clients.swap_remove(index);
+        if let Some(Ok(pid)) = client.guest.filter(|_| client.is_command).map(u32::try_from) {
+            sys::kill(pid, SIGTERM);
+        }
+    }
+
+    fn reap(&mut self) {
+        while let Wait::Ended(child) = sys::reap() {
+            let pid = i32::try_from(child.pid).unwrap_or(0);
+            if pid == self.init {
+                self.init = 0;
+            }
+            for client in self.clients.iter_mut().filter(|client| client.guest == Some(pid)) {
+                client.guest = None;
+                let _ = sockets::send(&client.socket, Line::new("exit").word(child.status.to_string()).bytes(), &[]);
+            }
+        }
+    }
+
+    fn freeze(&mut self, on: bool) -> io::Result<()> {
+        match &self.plan.freezer {
+            Some(freezer) => {
+                let text = if on { &freezer.on } else { &freezer.off };
+                tried("freezing", fs::write(as_path(&freezer.file), text))?;
+            }
+            None => self.freeze_by_signals(on)?,
+        }
+        self.paused = on;
+        Ok(())
+    }
+
+    /// Twice, because what forks at the right moment escapes the first.
+    fn freeze_by_signals(&mut self, on: bool) -> io::Result<()> {
+        self.paused = false;
+        let signal = if on { SIGSTOP } else { SIGCONT };
+        for _ in 0..2 {
+            self.ask_zygote(&[b"signal".to_vec(), signal.to_string().into_bytes()], &[])?;
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self) -> io::Result<()> {
+        if self.paused {
+            self.freeze(false)?;
+        }
+        // At its process limit a sandbox cannot be asked; then there is no politeness.
+        let asked = self.ask_zygote(&[b"signal".to_vec(), SIGTERM.to_string().into_bytes()], &[]);
+        self.stopping = Some(Instant::now() + if asked.is_ok() { GRACE } else { Duration::ZERO });
+        Ok(())
+    }
+
+    fn go_on_stopping(&mut self) {
+        let Some(deadline) = self.stopping else { return };
+        if Instant::now() >= deadline || processes::descendants().len() <= 2 {
+            self.signal_init(SIGKILL);
+        }
+    }
+
+    fn kill(&mut self) -> io::Result<()> {
+        self.signal_init(SIGKILL);
+        // A frozen process hears even this only when it is thawed.
+        if self.paused && self.plan.freezer.is_some() { self.freeze(false) } else { Ok(()) }
+    }
+
+    fn signal_init(&self, signal: i32) {
+        if let Ok(init @ 1..) = u32::try_from(self.init) {
+            sys::kill(init, signal);
+        }
+    }
+
+    /// Takes down what is left. With init gone the kernel has ended every process of the sandbox.
+    fn end(&mut self) -> i32 {
+        for pid in [self.init, self.zygote] {
+            if let Ok(pid @ 1..) = u32::try_from(pid) {
+                sys::kill(pid, SIGKILL);
+            }
+        }
+        let give_up = Instant::now() + Duration::from_secs(5);
+        while !matches!(sys::reap(), Wait::None) && Instant::now() < give_up {
+            sockets::wait_for(&mut [PollFd::new(&self.children)], LOOK);
+            sys::drain(&self.children);
+        }
+        for folder in &self.plan.cgroups {
+            remove_cgroup(as_path(folder), give_up);
+        }
+        let _ = fs::remove_file(self.folder.join(wire::KEEPER_SOCKET));
+        self.tell_end();
+        0
+    }
+
+    /// Notes in the journal that the sandbox has ended.
+    fn tell_end(&self) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_millis());
+        let line = Line::new(&now.to_string()).word(&self.plan.id).word(&self.plan.name).word("died").word("137");
+        let _ = fs::write(self.folder.join(wire::KEEPER_DEATH), now.to_string());
+        let journal = self.folder.join("..").join(wire::JOURNAL);
+        if let Ok(mut journal) = File::options().append(true).open(journal) {
+            let _ = journal.write_all(line.bytes());
+        }
+    }
+}
+
+/// A cgroup can be removed a moment after its last process was reaped.
+fn remove_cgroup(folder: &Path, give_up: Instant) {
+    while fs::remove_dir(folder).is_err() && folder.exists() && Instant::now() < give_up {
+        sockets::wait_for(&mut [], 2);
+    }
+}

@@ -1,0 +1,312 @@
+//! Finds out why sandboxes ended, and keeps that after they are gone.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::Host;
+use super::context::Context;
+use crate::domain::{
+    Death, Evidence, ExecId, Fault, Happening, HostName, Meant, Phase, Run, Sandbox, SandboxId,
+    SandboxRef, What,
+};
+use crate::protocol::{Epitaph, Failure, Reply, RunFilter};
+use crate::store::{Intent, last_lines};
+
+/// Lines that are kept of the last run.
+const LINES: usize = 20;
+/// How long before an end something that was meant to cause it may lie.
+const SHORTLY: TimeDelta = TimeDelta::seconds(60);
+/// How much later than our own record the engine's clock may put an end.
+const SKEW: TimeDelta = TimeDelta::seconds(5);
+/// Longest wait for the engine.
+const ASKING: Duration = Duration::from_secs(10);
+
+/// Buries what has ended since anybody looked, and returns how all that have ended did.
+pub(super) async fn reconcile(
+    context: &Context,
+    host: &Host,
+    sandboxes: &[Sandbox],
+) -> HashMap<SandboxId, Death> {
+    let store = &context.options.store;
+    let known = context.noted(store.deaths(&host.place).await).await;
+    let memory = context.noted(store.memory(&host.place).await).await;
+    let (Some(known), Some(memory)) = (known, memory) else {
+        return HashMap::new();
+    };
+    let mut witness = Witness::new(context, host);
+    for sandbox in sandboxes {
+        let is_known = known.contains_key(&sandbox.reference.id);
+        match sandbox.phase {
+            Phase::Running | Phase::Paused if is_known => {
+                let revived = store.revive(&host.place, &sandbox.reference.id);
+                context.noted(revived.await).await;
+            }
+            Phase::Stopped | Phase::Dead if !is_known => witness.stopped(sandbox).await,
+            _ => {}
+        }
+    }
+    let here: HashSet<&SandboxId> = sandboxes.iter().map(|s| &s.reference.id).collect();
+    for (id, (_, name)) in &memory.uses {
+        if !here.contains(id) && !known.contains_key(id) {
+            witness.gone(id, name).await;
+        }
+    }
+    let mut all: HashMap<_, _> = known
+        .into_iter()
+        .map(|(id, (_, death))| (id, death))
+        .collect();
+    all.extend(witness.found);
+    all
+}
+
+/// Asks those who may know, and remembers what they said.
+struct Witness<'a> {
+    context: &'a Context,
+    host: &'a Host,
+    past: Option<Vec<Happening>>,
+    found: HashMap<SandboxId, Death>,
+}
+
+impl<'a> Witness<'a> {
+    fn new(context: &'a Context, host: &'a Host) -> Self {
+        Self {
+            context,
+            host,
+            past: None,
+            found: HashMap::new(),
+        }
+    }
+
+    /// Finds out why a sandbox does not run any more.
+    async fn stopped(&mut self, sandbox: &Sandbox) {
+        let id = &sandbox.reference.id;
+        let asking = self.host.engine.inspect(id);
+        let Ok(Ok(details)) = tokio::time::timeout(ASKING, asking).await else {
+            return;
+        };
+        let Some(told) = details.death else {
+            return;
+        };
+        let at = told.at.unwrap_or_else(Utc::now);
+        let intent = self.intent(id, at).await;
+        let mut evidence = self.events(id, at).await;
+        evidence.oom = told.cause == "oom";
+        evidence.exit_code = told.exit_code;
+        evidence.fault = (told.cause == "error").then(|| fault(&told));
+        evidence.meant = intent.as_ref().and_then(meant);
+        evidence.engine_restarted = self.host.engine.restarted_since(at).await.unwrap_or(false);
+        let death = Death {
+            cause: evidence.cause().word().to_owned(),
+            by: evidence.meant.and(intent).map(|intent| intent.by.in_full()),
+            ..told
+        };
+        self.bury(&sandbox.reference, &sandbox.name, death).await;
+    }
+
+    /// Finds out why a sandbox is not there any more.
+    async fn gone(&mut self, id: &SandboxId, name: &str) {
+        let intent = self.intent(id, Utc::now()).await;
+        let removal = self.past().await.iter().rev();
+        let mut removal = removal.filter(|happening| happening.sandbox.id == *id);
+        let removed_at = removal.find(|h| h.what == What::Removed).map(|h| h.at);
+        let evidence = Evidence {
+            gone: true,
+            saw_removal: removed_at.is_some(),
+            meant: intent.as_ref().and_then(meant),
+            ..Evidence::default()
+        };
+        let death = Death {
+            cause: evidence.cause().word().to_owned(),
+            at: Some(removed_at.unwrap_or_else(Utc::now)),
+            by: evidence.meant.and(intent).map(|intent| intent.by.in_full()),
+            ..Death::default()
+        };
+        let sandbox = SandboxRef::new(self.host.name.clone(), id.clone());
+        self.bury(&sandbox, name, death).await;
+        let store = &self.context.options.store;
+        let forgotten = store.forget_use(&self.host.place, id).await;
+        self.context.noted(forgotten).await;
+    }
+
+    /// Returns what sandtop meant to do to a sandbox shortly before its end.
+    async fn intent(&self, id: &SandboxId, end: DateTime<Utc>) -> Option<Intent> {
+        let store = &self.context.options.store;
+        let intent = store.intent(&self.host.place, id).await.ok().flatten()?;
+        let before = end - intent.at;
+        (before > -SKEW && before < SHORTLY).then_some(intent)
+    }
+
+    /// Reads from the engine's memory what was asked of it shortly before an end.
+    async fn events(&mut self, id: &SandboxId, end: DateTime<Utc>) -> Evidence {
+        let mut evidence = Evidence::default();
+        for happening in self.past().await {
+            let before = end - happening.at;
+            if happening.sandbox.id != *id || before > SHORTLY || before < -SKEW {
+                continue;
+            }
+            match happening.what {
+                // What was asked of an earlier life explains nothing.
+                What::Started | What::Restarted => evidence = Evidence::default(),
+                What::Stopped => evidence.saw_stop = true,
+                What::Killed { .. } => evidence.saw_kill = true,
+                _ => {}
+            }
+        }
+        evidence
+    }
+
+    async fn past(&mut self) -> &[Happening] {
+        if self.past.is_none() {
+            let asking = self.host.engine.history(Utc::now() - TimeDelta::hours(24));
+            let told = tokio::time::timeout(ASKING, asking).await;
+            self.past = Some(told.ok().and_then(Result::ok).unwrap_or_default());
+        }
+        self.past.as_deref().unwrap_or_default()
+    }
+
+    async fn bury(&mut self, sandbox: &SandboxRef, name: &str, death: Death) {
+        let death = with_last_run(self.context, self.host, sandbox, death).await;
+        let store = &self.context.options.store;
+        let buried = store
+            .bury(&self.host.place, &sandbox.id, name, &death)
+            .await;
+        self.context.noted(buried).await;
+        self.found.insert(sandbox.id.clone(), death);
+    }
+}
+
+fn fault(told: &Death) -> Fault {
+    let is_image = |line: &String| {
+        ["exec:", "no such file", "executable file", "OCI runtime"]
+            .iter()
+            .any(|part| line.contains(part))
+    };
+    if told.last_lines.iter().any(is_image) {
+        Fault::Image
+    } else {
+        Fault::Engine
+    }
+}
+
+fn meant(intent: &Intent) -> Option<Meant> {
+    Some(match (intent.action.as_str(), intent.reason.as_str()) {
+        ("stop" | "restart", _) => Meant::Stop,
+        ("kill", _) => Meant::Kill,
+        ("remove", _) => Meant::Remove,
+        ("reap", "orphan") => Meant::ReapOrphan,
+        ("reap", _) => Meant::ReapIdle,
+        _ => return None,
+    })
+}
+
+/// Adds what the last run in a sandbox left: its last lines and its peak, and the memory that was watched.
+async fn with_last_run(
+    context: &Context,
+    host: &Host,
+    sandbox: &SandboxRef,
+    mut death: Death,
+) -> Death {
+    death.memory = context.recent_memory(sandbox);
+    let store = &context.options.store;
+    let Some(run) = last_run(context, host, &sandbox.id).await else {
+        return death;
+    };
+    death.peak_memory_bytes = run
+        .result
+        .as_ref()
+        .and_then(|result| result.peak_memory_bytes);
+    death.run = Some(run.id.to_string());
+    if death.last_lines.is_empty()
+        && let Some(dir) = store.spools().map(std::path::Path::to_path_buf)
+    {
+        let id: ExecId = run.id;
+        let reading = tokio::task::spawn_blocking(move || last_lines(&dir, &id, LINES));
+        death.last_lines = reading.await.unwrap_or_default();
+    }
+    death
+}
+
+async fn last_run(context: &Context, host: &Host, id: &SandboxId) -> Option<Run> {
+    let filter = RunFilter {
+        sandbox: Some(id.as_str().to_owned()),
+        under_way: false,
+        limit: 1,
+    };
+    let runs = context.options.store.runs(&host.place, &filter).await;
+    runs.ok()?.into_iter().next()
+}
+
+/// Looks at a sandbox that is about to be removed: if it has ended before, that is its death.
+pub(super) async fn before_removal(context: &Context, host: &Host, sandbox: &SandboxRef) {
+    let listed = super::lifecycle::list(host).await.unwrap_or_default();
+    let found = listed.iter().filter(|s| s.reference == *sandbox);
+    let ended: Vec<Sandbox> = found.filter(|s| !s.phase.is_live()).cloned().collect();
+    let deaths = context.options.store.deaths(&host.place).await;
+    let is_known = deaths.is_ok_and(|deaths| deaths.contains_key(&sandbox.id));
+    if let (Some(ended), false) = (ended.first(), is_known) {
+        Witness::new(context, host).stopped(ended).await;
+    }
+}
+
+/// Records that a sandbox was removed by us, and forgets what belonged to it; its runs stay in the history.
+pub(super) async fn after_removal(
+    context: &Context,
+    host: &Host,
+    sandbox: &SandboxRef,
+    intent: &Intent,
+) {
+    context.fresh.forget(sandbox);
+    let evidence = Evidence {
+        gone: true,
+        meant: meant(intent),
+        ..Evidence::default()
+    };
+    let death = Death {
+        cause: evidence.cause().word().to_owned(),
+        at: Some(Utc::now()),
+        by: Some(intent.by.in_full()),
+        ..Death::default()
+    };
+    let death = with_last_run(context, host, sandbox, death).await;
+    let (store, name) = (&context.options.store, context.name_of(sandbox));
+    context
+        .noted(store.bury(&host.place, &sandbox.id, &name, &death).await)
+        .await;
+    context
+        .noted(store.forget_output(&host.place, &sandbox.id).await)
+        .await;
+    context
+        .noted(store.forget_use(&host.place, &sandbox.id).await)
+        .await;
+}
+
+/// Tells what is remembered of a sandbox that is gone: of several with one name, the last.
+pub(super) async fn remember(
+    context: &Context,
+    host: &HostName,
+    name: &str,
+) -> Result<Reply, Failure> {
+    let host = context.host(host)?;
+    if let Ok(sandboxes) = super::lifecycle::list(host).await {
+        reconcile(context, host, &sandboxes).await;
+    }
+    let store = &context.options.store;
+    let deaths = store.deaths(&host.place).await?.into_iter();
+    let is_meant = |id: &SandboxId, known: &str| {
+        known == name || (name.len() >= 8 && id.as_str().starts_with(name))
+    };
+    let meant = deaths.filter(|(id, (known, _))| is_meant(id, known));
+    let Some((id, (name, death))) = meant.max_by_key(|(_, (_, death))| death.at) else {
+        return Ok(Reply::Epitaph(None));
+    };
+    let last = last_run(context, host, &id).await;
+    let epitaph = Epitaph {
+        sandbox: SandboxRef::new(host.name.clone(), id),
+        name,
+        death,
+        last_end: last.as_ref().and_then(Run::last_end),
+    };
+    Ok(Reply::Epitaph(Some(Box::new(epitaph))))
+}

@@ -1,0 +1,162 @@
+//! Records a run while it happens: its beginning before it starts, its output as it comes, its end.
+//!
+//! Recording is beside the point of a run: whatever goes wrong here is said once, and the run goes on.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::alive::{Life, is_alive};
+use super::context::Context;
+use super::streams::Stream;
+use crate::domain::{
+    ExecEnd, ExecId, ExecSpec, OutputChunk, Run, RunEnd, RunResult, SandboxRef, Spooled,
+};
+use crate::protocol::{Failure, FailureKind};
+use crate::store::{Begun, Flushed, Intent, Writer};
+
+/// Time between two writes of output.
+const PACE: Duration = Duration::from_millis(100);
+
+/// The record of one run.
+pub(super) struct Record {
+    context: Context,
+    sandbox: SandboxRef,
+    id: ExecId,
+    started_at: DateTime<Utc>,
+    started: Instant,
+    writer: Option<Writer>,
+    writing: Option<JoinHandle<Flushed>>,
+    next: Instant,
+}
+
+impl Record {
+    /// Records that a run begins.
+    ///
+    /// # Errors
+    /// The sandbox is being reaped.
+    pub(super) async fn begin(
+        context: &Context,
+        stream: &Stream,
+        spec: &ExecSpec,
+    ) -> Result<Self, Failure> {
+        let (store, started_at) = (&context.options.store, Utc::now());
+        let run = Run {
+            id: spec.id.clone(),
+            sandbox: stream.sandbox.clone(),
+            name: context.name_of(&stream.sandbox),
+            argv: spec.argv.clone(),
+            code: spec.code.clone(),
+            source: context.options.source,
+            session: spec.session.clone(),
+            started_at,
+            owner: context.options.owner.clone(),
+            tie: spec.tie,
+            result: None,
+            spooled: Spooled::default(),
+        };
+        let begun = match context.place(&stream.sandbox) {
+            Ok(place) => context.noted(store.begin_run(place, &run).await).await,
+            Err(_) => None,
+        };
+        if let Some(Begun::Claimed(claim)) = begun
+            && is_alive(&claim.by, &context.options.owner) == Life::Alive
+        {
+            return Err(claimed(&run, &claim));
+        }
+        context.touch(&stream.sandbox).await;
+        let limit = store.retention().run_bytes;
+        Ok(Self {
+            context: context.clone(),
+            sandbox: stream.sandbox.clone(),
+            id: spec.id.clone(),
+            started_at,
+            started: Instant::now(),
+            writer: store.spools().map(|dir| Writer::new(dir, &spec.id, limit)),
+            writing: None,
+            next: Instant::now(),
+        })
+    }
+
+    /// Keeps a piece of output.
+    pub(super) fn put(&mut self, chunk: &OutputChunk) {
+        if let Some(writer) = &mut self.writer {
+            writer.put(chunk);
+        }
+    }
+
+    /// Tells whether output waits to be written, or is being written.
+    pub(super) fn is_behind(&self) -> bool {
+        self.writing.is_some() || self.writer.as_ref().is_some_and(Writer::is_behind)
+    }
+
+    /// Waits until output should be written, and has that done beside everything else.
+    pub(super) async fn pace(&mut self) {
+        if let Some(writing) = &mut self.writing {
+            let flushed = writing.await;
+            self.writing = None;
+            self.flushed(flushed.ok()).await;
+        }
+        tokio::time::sleep_until(self.next).await;
+        self.next = Instant::now() + PACE;
+        let flush = self.writer.as_mut().and_then(Writer::begin_flush);
+        self.writing = flush.map(|flush| tokio::task::spawn_blocking(|| flush.write()));
+    }
+
+    async fn flushed(&mut self, flushed: Option<Flushed>) {
+        let ended = match (flushed, &mut self.writer) {
+            (Some(flushed), Some(writer)) => writer.end_flush(flushed),
+            _ => Ok(()),
+        };
+        let outcome = ended.map_err(|error| {
+            let words = format!("keeping the output of run {} failed: {error}", self.id);
+            Failure::new(FailureKind::NoSpace, words)
+                .with_hint("the run goes on; what cannot be kept is counted as cut")
+        });
+        self.context.noted(outcome).await;
+    }
+
+    /// Records how the run ended.
+    pub(super) async fn end(self, end: &ExecEnd) {
+        let result = RunResult::of(end, Utc::now(), self.started.elapsed());
+        self.close(result).await;
+    }
+
+    /// Records that the run could not start.
+    pub(super) async fn failed(self, failure: &Failure) {
+        let end = match failure.kind {
+            FailureKind::Denied | FailureKind::Refused => RunEnd::Denied,
+            _ => RunEnd::Failed,
+        };
+        let result = RunResult::bare(end, self.started_at, Utc::now());
+        self.close(result).await;
+    }
+
+    async fn close(mut self, result: RunResult) {
+        if let Some(writing) = self.writing.take() {
+            let flushed = writing.await.ok();
+            self.flushed(flushed).await;
+        }
+        if let Some(flush) = self.writer.as_mut().and_then(Writer::begin_flush) {
+            let flushed = tokio::task::spawn_blocking(|| flush.write()).await;
+            self.flushed(flushed.ok()).await;
+        }
+        let spooled = self.writer.as_ref().map(Writer::spooled);
+        let store = &self.context.options.store;
+        let ended = store.end_run(&self.id, &result, spooled).await;
+        self.context.noted(ended).await;
+        self.context.touch(&self.sandbox).await;
+    }
+}
+
+fn claimed(run: &Run, claim: &Intent) -> Failure {
+    let words = format!(
+        "{} is being removed right now: {}, by {}",
+        run.name,
+        claim.reason,
+        claim.by.in_full()
+    );
+    Failure::new(FailureKind::Refused, words).with_hint("create another sandbox")
+}

@@ -1,0 +1,267 @@
+//! Recorded runs: listed, read, cancelled and brought to their true end, whatever process holds them.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use bytes::Bytes;
+use chrono::Utc;
+use tokio::time::Instant;
+
+use super::context::Context;
+use super::streams::{Inputs, Stream};
+use super::{Host, alive};
+use crate::domain::{
+    Ended, ExecEnd, ExecId, Execs, HostName, OutputChunk, RequestId, Run, RunEnd, RunResult,
+    SandboxId, StreamId,
+};
+use crate::engine::EngineError;
+use crate::protocol::{Event, Failure, FailureKind, Reply, RunFilter, Upto};
+use crate::store::{Found, Piece, Reader};
+
+/// Time between two looks at a run that another process holds.
+const LOOK: Duration = Duration::from_millis(60);
+/// How long a cancelled run gets to be recorded as ended by the process that holds it.
+const LAST_WORDS: Duration = Duration::from_secs(8);
+/// Longest wait for a sandbox to tell about its execs.
+const ASKING: Duration = Duration::from_secs(10);
+
+/// Lists runs, the newest first.
+pub(super) async fn list(
+    context: &Context,
+    host: &HostName,
+    filter: &RunFilter,
+) -> Result<Reply, Failure> {
+    let host = context.host(host)?;
+    settle(context, host).await;
+    let runs = context.options.store.runs(&host.place, filter).await?;
+    Ok(Reply::Runs(runs))
+}
+
+/// Finds a run by a unique start of its id.
+pub(super) async fn find(context: &Context, host: &HostName, id: &str) -> Result<Reply, Failure> {
+    let host = context.host(host)?;
+    settle(context, host).await;
+    let found = context.options.store.run(&host.place, id).await?;
+    one(found, id).map(|run| Reply::Run(Box::new(run)))
+}
+
+fn one(found: Found, id: &str) -> Result<Run, Failure> {
+    match found {
+        Found::One(run) => Ok(*run),
+        Found::Many => Err(Failure::new(
+            FailureKind::Invalid,
+            format!("several runs start with `{id}`"),
+        )
+        .with_hint("write more of it")),
+        Found::None => Err(
+            Failure::new(FailureKind::NotFound, format!("no run is called `{id}`"))
+                .with_hint("`sandtop runs` lists them"),
+        ),
+    }
+}
+
+async fn known(context: &Context, host: &Host, id: &ExecId) -> Result<Run, Failure> {
+    let found = context.options.store.run(&host.place, id.as_str()).await?;
+    one(found, id.as_str())
+}
+
+/// Ends a run and waits until that is on record.
+pub(super) async fn cancel(
+    context: &Context,
+    host: &HostName,
+    id: &ExecId,
+) -> Result<Reply, Failure> {
+    let host = context.host(host)?;
+    let run = known(context, host, id).await?;
+    if let Some(result) = &run.result {
+        let words = format!("run {id} has ended already: {}", result.end.word());
+        return Err(Failure::new(FailureKind::Conflict, words));
+    }
+    context.options.store.ask_cancel(id).await?;
+    let killing = host.engine.cancel(&run.sandbox.id, id);
+    match tokio::time::timeout(LAST_WORDS, killing).await {
+        Ok(outcome) => outcome?,
+        Err(_) => {
+            return Err(Failure::new(
+                FailureKind::Timeout,
+                "cancelling: the engine did not answer in time",
+            ));
+        }
+    }
+    let end = Instant::now() + LAST_WORDS;
+    loop {
+        let run = known(context, host, id).await?;
+        if run.result.is_some() {
+            return Ok(Reply::Run(Box::new(run)));
+        }
+        if Instant::now() > end {
+            // Its processes are gone; whoever held it does not say so.
+            let result =
+                RunResult::bare(RunEnd::Ended(Ended::Cancelled), run.started_at, Utc::now());
+            context.options.store.end_run(id, &result, None).await?;
+        }
+        settle(context, host).await;
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Shows what a run printed: opened, its output, then its end.
+pub(super) async fn read(
+    context: Context,
+    (request, id): (RequestId, StreamId),
+    (stream, _inputs): (Stream, Inputs),
+    run: ExecId,
+    upto: Upto,
+) {
+    let host = context.host(&stream.sandbox.host).cloned();
+    let started = match host {
+        Ok(host) => known(&context, &host, &run).await.map(|run| (host, run)),
+        Err(failure) => Err(failure),
+    };
+    let (host, run) = match started {
+        Ok(started) => started,
+        Err(failure) => return context.reply(request, Err(failure)).await,
+    };
+    context.reply(request, Ok(Reply::Opened)).await;
+    let outcome = tokio::select! {
+        outcome = deliver(&context, id, &host, run, upto) => outcome,
+        () = stream.stopped() => Ok((ExecEnd::bare(Ended::Cancelled), Duration::ZERO)),
+        () = context.closing() => Ok((ExecEnd::bare(Ended::Cancelled), Duration::ZERO)),
+    };
+    let (outcome, took) = match outcome {
+        Ok((end, took)) => (Ok(end), took),
+        Err(failure) => (Err(failure), Duration::ZERO),
+    };
+    context
+        .send(Event::Ended {
+            stream: id,
+            outcome,
+            took,
+        })
+        .await;
+}
+
+/// Sends what is kept, and what comes, until the run has ended or all is sent.
+async fn deliver(
+    context: &Context,
+    id: StreamId,
+    host: &Host,
+    mut run: Run,
+    upto: Upto,
+) -> Result<(ExecEnd, Duration), Failure> {
+    let spools = context
+        .options
+        .store
+        .spools()
+        .map(|dir| Reader::new(dir, &run.id));
+    let mut reader = spools;
+    loop {
+        // A run that has ended before this look has written all it will write.
+        let is_last = run.result.is_some() || upto == Upto::Now;
+        let pieces;
+        (reader, pieces) = look(reader).await?;
+        for piece in pieces {
+            send(context, id, piece).await;
+        }
+        if is_last {
+            return Ok(ending(&run));
+        }
+        tokio::time::sleep(LOOK).await;
+        settle(context, host).await;
+        run = known(context, host, &run.id).await?;
+    }
+}
+
+async fn look(reader: Option<Reader>) -> Result<(Option<Reader>, Vec<Piece>), Failure> {
+    let Some(mut reader) = reader else {
+        return Ok((None, Vec::new()));
+    };
+    let reading = tokio::task::spawn_blocking(move || {
+        let pieces = reader.read();
+        (reader, pieces)
+    });
+    let failed = |error: &dyn std::fmt::Display| {
+        Failure::new(
+            FailureKind::Internal,
+            format!("reading the kept output failed: {error}"),
+        )
+    };
+    let (reader, pieces) = reading.await.map_err(|error| failed(&error))?;
+    Ok((Some(reader), pieces.map_err(|error| failed(&error))?))
+}
+
+async fn send(context: &Context, stream: StreamId, piece: Piece) {
+    if piece.gap.0 > 0 {
+        let bytes = piece.gap.0;
+        context.send(Event::Missing { stream, bytes }).await;
+    }
+    let chunk = OutputChunk {
+        stream: piece.stream,
+        bytes: Bytes::from(piece.bytes),
+    };
+    context.send(Event::Output { stream, chunk }).await;
+}
+
+fn ending(run: &Run) -> (ExecEnd, Duration) {
+    let Some(result) = &run.result else {
+        return (ExecEnd::bare(Ended::Code(0)), Duration::ZERO);
+    };
+    let ended = match &result.end {
+        RunEnd::Ended(ended) => *ended,
+        RunEnd::Denied | RunEnd::Failed => Ended::Lost,
+    };
+    let end = ExecEnd {
+        ended,
+        peak_memory_bytes: result.peak_memory_bytes,
+        cpu_time: result.cpu_time,
+    };
+    (end, result.took)
+}
+
+/// Gives runs whose holders are gone their true end, as far as their sandboxes tell it.
+pub(super) async fn settle(context: &Context, host: &Host) {
+    let store = &context.options.store;
+    let filter = RunFilter {
+        sandbox: None,
+        under_way: true,
+        limit: 1000,
+    };
+    let open = context.noted(store.runs(&host.place, &filter).await).await;
+    let mut asked: HashMap<SandboxId, Option<Result<Execs, EngineError>>> = HashMap::new();
+    for run in open.unwrap_or_default() {
+        if alive::is_alive(&run.owner, &context.options.owner) != alive::Life::Dead {
+            continue;
+        }
+        let sandbox = run.sandbox.id.clone();
+        if !asked.contains_key(&sandbox) {
+            let answer = tokio::time::timeout(ASKING, host.engine.execs(&sandbox)).await;
+            asked.insert(sandbox.clone(), answer.ok());
+        }
+        let Some(Some(answer)) = asked.get(&sandbox) else {
+            continue;
+        };
+        if let Some(result) = true_end(&run, answer) {
+            let ended = store.end_run(&run.id, &result, None).await;
+            context.noted(ended).await;
+        }
+    }
+}
+
+/// Finds the end of a run in what its sandbox tells; `None` while it runs or cannot be known.
+fn true_end(run: &Run, answer: &Result<Execs, EngineError>) -> Option<RunResult> {
+    let lost = || RunResult::bare(RunEnd::Ended(Ended::Lost), run.started_at, Utc::now());
+    let execs = match answer {
+        Ok(execs) => execs,
+        // The sandbox is gone or does not run, so neither does anything in it.
+        Err(error) if matches!(error.kind, FailureKind::NotFound | FailureKind::Conflict) => {
+            return Some(lost());
+        }
+        Err(_) => return None,
+    };
+    if let Some((_, end, at)) = execs.ended.iter().find(|(id, _, _)| *id == run.id) {
+        let took = (*at - run.started_at).to_std().unwrap_or_default();
+        return Some(RunResult::of(end, *at, took));
+    }
+    let runs = execs.running.contains(&run.id);
+    (!runs).then(lost)
+}

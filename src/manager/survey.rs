@@ -1,0 +1,203 @@
+//! How every sandbox stands: when it was used, who answers for it, what becomes of it.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use chrono::{TimeDelta, Utc};
+
+use super::alive::{self, Life};
+use super::context::Context;
+use super::{Host, deaths, runs};
+use crate::domain::{
+    Belongs, Facts, Owner, OwnerKind, Phase, ReapRules, Sandbox, SandboxId, Standing, Usage, What,
+    judge,
+};
+use crate::protocol::{Failure, RunFilter};
+use crate::store::{Memory, Moment};
+
+/// How far back the engine is asked for uses by other tools; engines remember no more than some hundred events anyway.
+const LOOK_BACK: TimeDelta = TimeDelta::hours(24);
+/// Longest wait for the engine's memory; without it, uses by other tools are only seen while they run.
+const ASKING: Duration = Duration::from_secs(5);
+
+/// What was known of all sandboxes of a host at one moment.
+pub(super) struct Survey {
+    pub(super) now: Moment,
+    pub(super) sandboxes: Vec<Sandbox>,
+    /// `None` if the store cannot be read: then nobody knows when anything was used.
+    memory: Option<Memory>,
+    busy: HashSet<SandboxId>,
+    reaps_foreign: bool,
+    released: HashSet<(String, u32, u64)>,
+}
+
+impl Survey {
+    /// Looks at all sandboxes of a host.
+    pub(super) async fn take(context: &Context, host: &Host) -> Result<Self, Failure> {
+        let sandboxes = super::lifecycle::list(host).await?;
+        context.remember(&sandboxes);
+        runs::settle(context, host).await;
+        let now = Moment::now();
+        meet(context, host, &sandboxes, &now).await;
+        let others = uses_by_others(context, host, &sandboxes, &now).await;
+        let store = &context.options.store;
+        let filter = RunFilter {
+            sandbox: None,
+            under_way: true,
+            limit: 10_000,
+        };
+        let open = context.noted(store.runs(&host.place, &filter).await).await;
+        let open = open.unwrap_or_default().into_iter();
+        let busy = open.map(|run| run.sandbox.id).chain(others).collect();
+        Ok(Self {
+            now,
+            sandboxes,
+            memory: context.noted(store.memory(&host.place).await).await,
+            busy,
+            reaps_foreign: context.options.reap_foreign,
+            released: context
+                .noted(store.released().await)
+                .await
+                .unwrap_or_default(),
+        })
+    }
+
+    /// Returns the last use of a sandbox.
+    pub(super) fn last_use(&self, sandbox: &Sandbox) -> Option<&Moment> {
+        let known = self.memory.as_ref()?.uses.get(&sandbox.reference.id);
+        known.map(|(moment, _)| moment)
+    }
+
+    /// Gathers what decides over a sandbox.
+    pub(super) fn facts(&self, sandbox: &Sandbox, here: &Owner) -> Facts {
+        let id = &sandbox.reference.id;
+        let is_pinned = self.memory.as_ref().is_some_and(|m| m.pinned.contains(id));
+        Facts {
+            usage: self.usage(sandbox),
+            belongs: self.belongs(sandbox, here),
+            pinned: is_pinned,
+            paused: sandbox.phase == Phase::Paused,
+            changing: matches!(
+                sandbox.phase,
+                Phase::Creating | Phase::Removing | Phase::Lost
+            ),
+        }
+    }
+
+    fn usage(&self, sandbox: &Sandbox) -> Usage {
+        if self.busy.contains(&sandbox.reference.id) && sandbox.phase.is_live() {
+            return Usage::Busy;
+        }
+        self.last_use(sandbox).map_or(Usage::Unknown, |last| {
+            let millis = u64::try_from(self.now.ms_since(last)).unwrap_or(0);
+            Usage::Idle(Duration::from_millis(millis))
+        })
+    }
+
+    fn belongs(&self, sandbox: &Sandbox, here: &Owner) -> Belongs {
+        let Some(owner) = &sandbox.owner else {
+            return if self.reaps_foreign {
+                Belongs::ForeignReaped
+            } else {
+                Belongs::Foreign
+            };
+        };
+        let is_same_user = owner.user.is_none() || here.user.is_none() || owner.user == here.user;
+        if owner.host != here.host || !is_same_user {
+            return Belongs::Others;
+        }
+        let key = (owner.host.clone(), owner.pid, owner.started);
+        let answers = owner.kind != OwnerKind::Cli && !self.released.contains(&key);
+        match alive::is_alive(owner, here) {
+            Life::Dead if answers => Belongs::Orphaned,
+            Life::Alive | Life::Dead | Life::Elsewhere => Belongs::Us,
+        }
+    }
+
+    /// Decides over every sandbox.
+    pub(super) async fn standings(
+        &self,
+        context: &Context,
+        host: &Host,
+        rules: &ReapRules,
+    ) -> Vec<Standing> {
+        let store = &context.options.store;
+        let ends = store.last_ends(&host.place).await;
+        let mut ends = context.noted(ends).await.unwrap_or_default();
+        let mut dead = deaths::reconcile(context, host, &self.sandboxes).await;
+        let standing = |sandbox: &Sandbox| {
+            let facts = self.facts(sandbox, &context.options.owner);
+            let id = &sandbox.reference.id;
+            Standing {
+                sandbox: sandbox.reference.clone(),
+                facts,
+                verdict: judge(&facts, rules),
+                last_end: ends.remove(id),
+                death: dead.remove(id).filter(|_| !sandbox.phase.is_live()),
+            }
+        };
+        self.sandboxes.iter().map(standing).collect()
+    }
+}
+
+/// Records sandboxes that were never seen: from now on their time counts, and not from a past that nobody knows.
+async fn meet(context: &Context, host: &Host, sandboxes: &[Sandbox], now: &Moment) {
+    let memory = context.options.store.memory(&host.place).await;
+    let Some(memory) = context.noted(memory).await else {
+        return;
+    };
+    for sandbox in sandboxes {
+        if !memory.uses.contains_key(&sandbox.reference.id) {
+            context.touch_at(&sandbox.reference, now.clone()).await;
+        }
+    }
+}
+
+/// Records uses that the engine saw, and returns the sandboxes in which something of other tools runs.
+async fn uses_by_others(
+    context: &Context,
+    host: &Host,
+    sandboxes: &[Sandbox],
+    now: &Moment,
+) -> Vec<SandboxId> {
+    let asking = host.engine.history(now.wall - LOOK_BACK);
+    let Ok(Ok(past)) = tokio::time::timeout(ASKING, asking).await else {
+        return Vec::new();
+    };
+    let mut seen: HashMap<SandboxId, (chrono::DateTime<Utc>, i64)> = HashMap::new();
+    for happening in past {
+        let step = match happening.what {
+            What::Exec { .. } => 1,
+            What::ExecEnded { .. } => -1,
+            What::Created | What::Started | What::Restarted | What::Resumed => 0,
+            _ => continue,
+        };
+        let entry = seen
+            .entry(happening.sandbox.id)
+            .or_insert((happening.at, 0));
+        *entry = (entry.0.max(happening.at), entry.1 + step);
+    }
+    let mut running = Vec::new();
+    for sandbox in sandboxes {
+        let id = &sandbox.reference.id;
+        let Some((last, open)) = seen.get(id) else {
+            continue;
+        };
+        context
+            .touch_at(&sandbox.reference, now.back_to(*last))
+            .await;
+        // Not every start has its end on record; the engine knows what runs now.
+        if *open > 0 && sandbox.phase.is_live() && is_running(host, id).await {
+            running.push(id.clone());
+        }
+    }
+    running
+}
+
+/// Asks the engine whether anything runs in a sandbox; if it does not tell, it might.
+pub(super) async fn is_running(host: &Host, id: &SandboxId) -> bool {
+    match tokio::time::timeout(ASKING, host.engine.running(id)).await {
+        Ok(Ok(count)) => count > 0,
+        Ok(Err(_)) | Err(_) => true,
+    }
+}

@@ -1,0 +1,94 @@
+//! Programs to be run: what a front end hands over, and what it gets back ready to start.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::Serialize;
+
+use crate::code::{Language, Requirement, Wanted};
+use crate::domain::{ExecId, ExecSpec, HostName, Sandbox, SandboxSpec, StdinMode};
+
+/// Where a program runs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Place {
+    /// In a sandbox that is there.
+    In(Box<Sandbox>),
+    /// In one that is made for it; the manager removes it at its own end if nobody has done so before.
+    Fresh {
+        /// Where.
+        host: HostName,
+        /// What.
+        spec: Box<SandboxSpec>,
+    },
+}
+
+/// A program, and what it gets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Program {
+    /// The id of its run.
+    pub exec: ExecId,
+    /// Its text.
+    pub code: Bytes,
+    /// What it is written in.
+    pub language: Language,
+    /// Which packages it gets.
+    pub wanted: Wanted,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Its variables.
+    pub env: Vec<(String, String)>,
+    /// A JSON value for it, as a file that the variable `SANDTOP_CONTEXT` names.
+    pub context: Option<Bytes>,
+    /// Does it read from us?
+    pub stdin: StdinMode,
+    /// Longest run time.
+    pub timeout: Option<Duration>,
+}
+
+/// Where the packages of a run came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheUse {
+    /// They were there.
+    Hit,
+    /// They were installed for this run.
+    Miss,
+    /// There are none.
+    None,
+}
+
+impl CacheUse {
+    /// Returns the word used in JSON and on screen.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Hit => "hit",
+            Self::Miss => "miss",
+            Self::None => "none",
+        }
+    }
+}
+
+/// A step of getting ready, and how long it took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Which: `packages`, `create` or `write`.
+    pub name: &'static str,
+    /// How long.
+    pub took: Duration,
+}
+
+/// A program that can start at once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prepared {
+    /// Where it will run.
+    pub sandbox: Sandbox,
+    /// The command to give to `Exec`.
+    pub spec: ExecSpec,
+    /// The packages it has.
+    pub packages: Vec<Requirement>,
+    /// Where they came from.
+    pub cache: CacheUse,
+    /// What was done for it.
+    pub steps: Vec<Step>,
+}

@@ -1,0 +1,132 @@
+//! The thread's side of the store: a connection that is opened when it is needed, and set aside when it is damaged.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, Error, ErrorCode};
+
+use super::{open, sweep};
+use crate::domain::Retention;
+use crate::protocol::{Failure, FailureKind};
+
+/// Time between two tries to open what could not be opened.
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// The file and, if all is well, the connection to it.
+pub(super) struct Shelf {
+    /// `None` keeps everything in memory.
+    file: Option<PathBuf>,
+    retention: Retention,
+    connection: Option<Connection>,
+    failed: Option<(Instant, Failure)>,
+}
+
+impl Shelf {
+    pub(super) fn new(file: Option<PathBuf>, retention: Retention) -> Self {
+        Self {
+            file,
+            retention,
+            connection: None,
+            failed: None,
+        }
+    }
+
+    /// Does something with the connection; if the file is damaged, once more with a fresh one.
+    pub(super) fn run<T>(
+        &mut self,
+        work: &impl Fn(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, Failure> {
+        let first = work(self.connect()?);
+        match (first, self.file.clone()) {
+            (Err(error), Some(file)) if is_damage(&error) => {
+                self.connection = None;
+                open::set_aside(&file).map_err(|error| explain_io(&file, &error))?;
+                work(self.connect()?).map_err(|error| self.explain(&error))
+            }
+            (outcome, _) => outcome.map_err(|error| self.explain(&error)),
+        }
+    }
+
+    /// Removes what is too old or too much; a failure waits for the next time.
+    pub(super) fn sweep(&mut self, spools: Option<&Path>) {
+        let retention = self.retention;
+        if let Ok(connection) = self.connect()
+            && let Err(error) = sweep::sweep(connection, spools, retention)
+        {
+            tracing::debug!(%error, "sweeping the store failed");
+        }
+    }
+
+    fn connect(&mut self) -> Result<&Connection, Failure> {
+        if self.connection.is_none() {
+            self.connection = Some(self.open()?);
+        }
+        self.connection
+            .as_ref()
+            .ok_or_else(|| Failure::new(FailureKind::Internal, "the store is not open"))
+    }
+
+    fn open(&mut self) -> Result<Connection, Failure> {
+        if let Some((at, failure)) = &self.failed
+            && at.elapsed() < AGAIN
+        {
+            return Err(failure.clone());
+        }
+        let opened = match &self.file {
+            Some(file) => open::file(file),
+            None => open::memory(),
+        };
+        let opened = match opened {
+            Err(error) if is_damage(&error) => self.open_afresh(),
+            other => other.map_err(|error| self.explain(&error)),
+        };
+        self.failed = opened.as_ref().err().cloned().map(|f| (Instant::now(), f));
+        opened
+    }
+
+    fn open_afresh(&self) -> Result<Connection, Failure> {
+        let Some(file) = &self.file else {
+            return open::memory().map_err(|error| self.explain(&error));
+        };
+        open::set_aside(file).map_err(|error| explain_io(file, &error))?;
+        open::file(file).map_err(|error| self.explain(&error))
+    }
+
+    fn explain(&self, error: &Error) -> Failure {
+        let place = self.file.as_deref().unwrap_or(Path::new(":memory:"));
+        explain(place, error)
+    }
+}
+
+fn is_damage(error: &Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+    )
+}
+
+/// Says what is wrong with the store and what it costs.
+fn explain(file: &Path, error: &Error) -> Failure {
+    let (kind, why) = match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
+            FailureKind::Busy,
+            "another process keeps it locked".to_owned(),
+        ),
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
+            (FailureKind::Denied, "it cannot be written to".to_owned())
+        }
+        Some(ErrorCode::DiskFull) => (FailureKind::NoSpace, "the disk is full".to_owned()),
+        _ => (FailureKind::Internal, error.to_string()),
+    };
+    Failure::new(kind, format!("the store {}: {why}", file.display())).with_hint(
+        "sandboxes are not affected, but runs, last use and causes of death are not recorded",
+    )
+}
+
+fn explain_io(file: &Path, error: &std::io::Error) -> Failure {
+    let message = format!(
+        "the store {} is damaged and cannot be set aside: {error}",
+        file.display()
+    );
+    Failure::new(FailureKind::Internal, message)
+}

@@ -1,0 +1,71 @@
+//! What happened to sandboxes, newest first.
+
+use chrono::{DateTime, Utc};
+use ratatui::Frame;
+use ratatui::text::{Line, Span};
+
+use super::lines::{role_of, show};
+use crate::app::AppState;
+use crate::app::inspect::InspectState;
+use crate::describe::{happening_detail, happening_mood};
+use crate::domain::Happening;
+use crate::text::{pad, safe_line};
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::popup;
+
+/// Columns of a sandbox's name.
+const NAME: usize = 16;
+
+/// Draws what happened to all sandboxes.
+pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, scroll: usize) {
+    let height = frame.area().height.saturating_sub(2);
+    let inner = popup(frame, 120, height, "What happened, newest first", theme);
+    let all = state.engine.events(None);
+    let lines = lines(all, state.now, theme, Some(NAME));
+    show(frame, inner, theme, lines, scroll);
+}
+
+/// Tells what happened to one sandbox.
+pub(super) fn of_one(state: &AppState, theme: &Theme, view: &InspectState) -> Vec<Line<'static>> {
+    let own = state.engine.events(Some(&view.sandbox));
+    lines(own, state.now, theme, None)
+}
+
+fn lines<'a>(
+    events: impl Iterator<Item = &'a Happening>,
+    now: DateTime<Utc>,
+    theme: &Theme,
+    name: Option<usize>,
+) -> Vec<Line<'static>> {
+    let lines: Vec<Line<'static>> = events.map(|event| line(event, now, theme, name)).collect();
+    if lines.is_empty() {
+        let words = "Nothing has happened, as far as the engine remembers.";
+        return vec![Line::styled(words, theme.style(Role::Muted))];
+    }
+    lines
+}
+
+fn line(
+    event: &Happening,
+    now: DateTime<Utc>,
+    theme: &Theme,
+    name: Option<usize>,
+) -> Line<'static> {
+    let format = if event.at.date_naive() == now.date_naive() {
+        "%H:%M:%S"
+    } else {
+        "%m-%d %H:%M"
+    };
+    let when = pad(&event.at.format(format).to_string(), 12);
+    let mut spans = vec![Span::styled(when, theme.style(Role::Muted))];
+    if let Some(width) = name {
+        let name = format!("{} ", pad(&safe_line(&event.name), width));
+        spans.push(Span::styled(name, theme.style(Role::Accent)));
+    }
+    let role = role_of(happening_mood(&event.what));
+    let word = pad(event.what.word(), 11);
+    spans.push(Span::styled(word, theme.style(role)));
+    let detail = happening_detail(&event.what);
+    spans.push(Span::styled(detail, theme.style(Role::Text)));
+    Line::from(spans)
+}

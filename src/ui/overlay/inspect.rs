@@ -1,0 +1,67 @@
+//! The view of one sandbox: a row of tabs, and below it what the chosen one tells.
+
+mod changes;
+mod charts;
+mod overview;
+mod processes;
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout};
+use ratatui::text::{Line, Span};
+
+use super::events;
+use super::lines::show;
+use crate::app::AppState;
+use crate::app::inspect::{Asked, InspectState, Tab};
+use crate::text::safe_line;
+use crate::ui::frame::tab;
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::popup;
+
+/// The most columns that are worth using.
+const WIDEST: u16 = 120;
+
+/// Draws the view between header and footer, so that keys and the engine's state stay in sight.
+pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, view: &InspectState) {
+    let height = frame.area().height.saturating_sub(2);
+    let title = format!("Sandbox {}", safe_line(&view.name));
+    let inner = popup(frame, WIDEST, height, &title, theme);
+    let [head, body] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(inner);
+    frame.render_widget(tabs(view.tab, theme), head);
+    let lines = match view.tab {
+        Tab::Overview => overview::lines(view, theme),
+        Tab::Processes => processes::lines(view, theme),
+        Tab::Charts => return charts::draw(frame, body, state, theme, view),
+        Tab::Events => events::of_one(state, theme, view),
+        Tab::Changes => changes::lines(view, theme),
+    };
+    show(frame, body, theme, lines, view.scroll);
+}
+
+fn tabs(chosen: Tab, theme: &Theme) -> Line<'static> {
+    let word = |known: Tab| {
+        let is_chosen = known == chosen;
+        let role = if is_chosen { Role::Accent } else { Role::Muted };
+        Span::styled(tab(known.title(), is_chosen), theme.style(role))
+    };
+    let keys = Span::styled("  [ ] switch", theme.style(Role::Muted));
+    Tab::ALL.map(word).into_iter().chain([keys]).collect()
+}
+
+/// Makes lines of an answer, or says that it is awaited or why there is none.
+fn answer<T>(
+    asked: &Asked<T>,
+    theme: &Theme,
+    lines: impl FnOnce(&T) -> Vec<Line<'static>>,
+) -> Vec<Line<'static>> {
+    match &asked.answer {
+        None => vec![Line::styled("Asking the engine…", theme.style(Role::Muted))],
+        Some(Ok(found)) => lines(found),
+        Some(Err(failure)) => {
+            let hint = failure.hint.iter();
+            let hint = hint.map(|hint| Line::styled(safe_line(hint), theme.style(Role::Muted)));
+            let reason = Line::styled(safe_line(&failure.message), theme.style(Role::Warn));
+            std::iter::once(reason).chain(hint).collect()
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What holds for the local engine alone: keepers, folders as images, and gaps.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use sandtop::domain::{Ended, Phase};
+use sandtop::engine::Notes;
+use sandtop::protocol::{Action, FailureKind};
+
+use crate::support::{Fixture, exec_spec, finish, refused, soon, unique, wait_until};
+
+/// Finds the process that keeps a sandbox, by its current folder.
+pub fn keeper_of(folder: &Path) -> Option<i32> {
+    let entries = fs::read_dir("/proc").expect("a process list").flatten();
+    let mut pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.find(|pid: &i32| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == folder))
+}
+
+pub async fn gaps_are_the_limits_that_the_kernel_does_not_enforce(fixture: &Fixture) {
+    let bench = fixture.sandbox().await;
+    let details = soon("details", fixture.engine.inspect(&bench.id)).await;
+    let posture = details.expect("details").posture;
+    assert!(posture.verified && posture.no_new_privileges && posture.read_only_root);
+    assert_eq!(posture.caps, Vec::<String>::new());
+    assert_eq!(
+        (posture.seccomp.as_str(), posture.user.as_str()),
+        ("default", "1000:1000")
+    );
+    assert_eq!(posture.interfaces, Some(vec!["lo".to_owned()]));
+    let named = |word: &str| posture.gaps.iter().any(|gap| gap.contains(word));
+    assert!(named("disk") && named("/usr"), "{:?}", posture.gaps);
+    // Only root has cgroups on machines where nobody delegates them.
+    for limit in ["memory limit", "cpu limit", "process limit"] {
+        let groups = rustix::process::geteuid().is_root();
+        assert_eq!(named(limit), !groups, "{limit}: {:?}", posture.gaps);
+    }
+}
+
+pub async fn a_killed_keeper_shows_as_stopped_and_starts_again(fixture: &Fixture) {
+    let bench = fixture.sandbox().await;
+    bench
+        .write(b"/workspace/kept", "kept")
+        .await
+        .expect("a write");
+    let mark = format!("7654{}", unique());
+    let exec = bench.start(&exec_spec(&["sleep", &mark])).await;
+    bench.until_running(std::slice::from_ref(&mark)).await;
+    for paused in [false, true] {
+        if paused {
+            bench.act(Action::Pause).await.expect("a pause");
+        }
+        let folder = fixture.state_dir().join(bench.id.as_str());
+        let keeper = keeper_of(&folder).and_then(rustix::process::Pid::from_raw);
+        rustix::process::kill_process(keeper.expect("a keeper"), rustix::process::Signal::KILL)
+            .expect("a kill");
+        wait_until("it shows as stopped", async || {
+            bench.phase().await == Phase::Stopped
+        })
+        .await;
+        wait_until("nothing of it runs", async || !runs_on_host(&mark)).await;
+        bench.act(Action::Start).await.expect("a start");
+        let kept = bench.read(b"/workspace/kept", None).await;
+        assert_eq!(kept.expect("a read"), b"kept");
+    }
+    assert_eq!(finish(exec).await.end.ended, Ended::Lost);
+}
+
+fn runs_on_host(word: &str) -> bool {
+    let entries = fs::read_dir("/proc").expect("a process list").flatten();
+    let mut lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.any(|line| String::from_utf8_lossy(&line).starts_with(&format!("sleep\0{word}")))
+}
+
+pub async fn sandboxes_outlive_the_engine_that_made_them(fixture: &Fixture) {
+    let bench = fixture.sandbox().await;
+    let second = fixture.second_look();
+    let listed = soon("a list", second.list()).await.expect("a list");
+    assert_eq!(listed, fixture.list().await);
+    let exec = soon(
+        "an exec",
+        second.exec(&bench.id, &exec_spec(&["echo", "seen"])),
+    )
+    .await;
+    assert_eq!(finish(exec.expect("an exec")).await.text(), "seen");
+}
+
+pub async fn a_folder_is_an_image(fixture: &Fixture) {
+    let folder = fixture.state_dir().join("image");
+    fs::create_dir_all(folder.join("opt/deep")).expect("a folder");
+    fs::create_dir_all(folder.join("bin")).expect("a folder");
+    fs::write(folder.join("opt/deep/word"), "from the image").expect("a file");
+    symlink("/etc/shadow", folder.join("leak")).expect("a link");
+    let mut spec = fixture.spec("folder");
+    spec.image = folder.display().to_string();
+    // A place that the image does not have, below one that it has.
+    spec.work_dir = crate::support::sandbox_path(b"/opt/work/space");
+    let bench = fixture.create(&spec).await;
+    let read = bench.read(b"/opt/deep/word", None).await;
+    assert_eq!(read.expect("a read"), b"from the image");
+    bench
+        .write(b"/opt/work/space/own", "x")
+        .await
+        .expect("a write");
+    let outside = bench.read(b"/leak", None).await;
+    assert_eq!(outside.err().map(|e| e.kind), Some(FailureKind::NotFound));
+    bench.remove().await;
+    assert!(folder.join("opt/deep/word").exists());
+    fs::remove_dir_all(folder).expect("a removal");
+}
+
+pub async fn images_of_other_engines_give_a_hint(fixture: &Fixture) {
+    for image in ["python:3.12-slim", "/no/such/folder", "/proc"] {
+        let mut spec = fixture.spec("hint");
+        spec.image = image.into();
+        let made = soon("a create", fixture.engine.create(&spec, &Notes::none())).await;
+        refused(made, FailureKind::ImageMissing);
+    }
+    fixture.assert_nothing_left().await;
+}
+
+pub async fn what_a_client_started_goes_with_it(fixture: &Fixture) {
+    let bench = fixture.sandbox().await;
+    let mark = format!("6543{}", unique());
+    let script = format!("setsid sleep {mark} & sleep {mark}");
+    let exec = bench.start(&exec_spec(&["sh", "-c", &script])).await;
+    bench.until_running(std::slice::from_ref(&mark)).await;
+    drop(exec);
+    wait_until("it has ended", async || {
+        !bench.processes().await.contains(&mark)
+    })
+    .await;
+}

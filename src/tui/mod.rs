@@ -5,6 +5,7 @@ mod input;
 mod recovery;
 mod terminal;
 
+use std::collections::VecDeque;
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -32,8 +33,10 @@ use terminal::{Guard, Screen};
 
 /// The least time between two drawings.
 const FRAME: Duration = Duration::from_millis(16);
-/// Events taken before the screen gets its turn.
+/// Events taken from the channel at once.
 const BATCH: usize = 256;
+/// The longest time that events take before keys and the screen get their turn.
+pub const TURN: Duration = Duration::from_millis(4);
 
 /// What the loop works with.
 struct Loop {
@@ -129,6 +132,7 @@ impl Loop {
         tokio::pin!(end);
         let mut next_frame = Instant::now();
         let mut batch = Vec::with_capacity(BATCH);
+        let mut waiting = VecDeque::with_capacity(BATCH);
         while !self.quit {
             tokio::select! {
                 biased;
@@ -142,18 +146,28 @@ impl Loop {
                     self.draw()?;
                     next_frame = Instant::now() + FRAME;
                 }
-                count = events.recv_many(&mut batch, BATCH) => {
+                _ = second.tick() => self.tell(Msg::Tick(Utc::now())),
+                count = events.recv_many(&mut batch, BATCH), if waiting.is_empty() => {
                     if count == 0 {
                         return Ok(1);
                     }
-                    for event in batch.drain(..) {
-                        self.tell(Msg::Engine(event));
-                    }
+                    waiting.extend(batch.drain(..));
+                    self.take_turn(&mut waiting);
                 }
-                _ = second.tick() => self.tell(Msg::Tick(Utc::now())),
+                () = std::future::ready(()), if !waiting.is_empty() => self.take_turn(&mut waiting),
             }
         }
         Ok(0)
+    }
+
+    /// Takes events for a short while; the rest waits until keys and the screen had their turn.
+    fn take_turn(&mut self, waiting: &mut VecDeque<Event>) {
+        let begin = Instant::now();
+        while begin.elapsed() < TURN
+            && let Some(event) = waiting.pop_front()
+        {
+            self.tell(Msg::Engine(event));
+        }
     }
 
     fn input(&mut self, event: crossterm::event::Event) {

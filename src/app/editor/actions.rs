@@ -112,7 +112,7 @@ impl EditorState {
     pub(super) fn clear_marks(&mut self) -> Vec<Wish> {
         let text = &mut self.current_mut().text;
         text.deselect();
-        text.set_pattern("");
+        text.search_for(None);
         Vec::new()
     }
 }

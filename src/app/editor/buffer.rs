@@ -10,8 +10,8 @@ use super::view::View;
 use crate::code::Language;
 use crate::domain::{SandboxPath, SandboxRef};
 
-/// The most lines of a text that is edited; the text area looks at all of them for each key.
-pub const MAX_LINES: usize = 20_000;
+/// The most lines of a text that is edited.
+pub const MAX_LINES: usize = 100_000;
 /// The most bytes of a text that is edited.
 pub const MAX_BYTES: usize = 2 << 20;
 /// The most characters of a line that is edited; the text area counts them in 16 bits.

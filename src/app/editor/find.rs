@@ -3,6 +3,7 @@
 use super::EditorState;
 use super::buffer::too_big;
 use super::text::{Place, Text};
+use crate::app::output::Search;
 use crate::app::{Purpose, Question, Tone, Wish};
 
 impl EditorState {
@@ -26,7 +27,7 @@ impl EditorState {
     pub(super) fn find(&mut self, what: &str) -> Vec<Wish> {
         what.clone_into(&mut self.last_search);
         let text = &mut self.current_mut().text;
-        text.set_pattern(&pattern(what));
+        text.search_for(Search::new(what));
         if what.is_empty() {
             return Vec::new();
         }
@@ -38,8 +39,8 @@ impl EditorState {
     pub(super) fn next_match(&mut self, step: Step) -> Vec<Wish> {
         let last_search = self.last_search.clone();
         let text = &mut self.current_mut().text;
-        if !text.has_pattern() {
-            text.set_pattern(&pattern(&last_search));
+        if !text.is_searched() {
+            text.search_for(Search::new(&last_search));
         }
         let from = text.selection().map_or_else(|| text.cursor(), |(s, _)| s);
         let found = match step {
@@ -124,24 +125,6 @@ fn ask(purpose: Purpose, label: &str, start: &str) -> Vec<Wish> {
 
 fn toast(tone: Tone, words: String) -> Vec<Wish> {
     vec![Wish::Toast(tone, words)]
-}
-
-/// Writes a plain text as a pattern.
-fn pattern(what: &str) -> String {
-    if what.is_empty() {
-        return String::new();
-    }
-    let mut pattern = String::new();
-    if !what.chars().any(char::is_uppercase) {
-        pattern.push_str("(?i)");
-    }
-    for c in what.chars() {
-        if r"\.+*?()|[]{}^$#&-~".contains(c) {
-            pattern.push('\\');
-        }
-        pattern.push(c);
-    }
-    pattern
 }
 
 /// Finds the first match after a place, or at it too, going on at the top.

@@ -159,28 +159,19 @@ impl Highlight {
         self.lines.get(row).map_or(&[], |line| &line.spans)
     }
 
-    /// Learns of an edit that starts in `row` of a text that had `before` rows and has `after` now.
-    pub(super) fn splice(&mut self, row: usize, before: usize, after: usize) {
+    /// Learns that `come` lines stand where `gone` lines stood, from `row` on.
+    pub(super) fn splice(&mut self, row: usize, gone: usize, come: usize) {
         self.clean = self.clean.min(row);
-        let gone = before.saturating_sub(after);
-        let come = after.saturating_sub(before);
-        let end = (row + gone).min(self.lines.len().saturating_sub(1));
-        let state = self.lines.get(end).and_then(|line| line.after.clone());
-        let mut new = vec![Line::default(); come + 1];
+        let end = (row + gone).min(self.lines.len());
+        let start = row.min(end);
+        let last = end.checked_sub(1).and_then(|last| self.lines.get(last));
+        let state = last.and_then(|line| line.after.clone());
+        let mut new = vec![Line::default(); come];
         // The line after the edit was parsed with this state; if it comes out again, that line is still right.
         if let Some(last) = new.last_mut() {
             last.after = state;
         }
-        let start = row.min(end);
-        self.lines.splice(start..=end, new);
-        self.lines.resize_with(after, Line::default);
-    }
-
-    /// Forgets all lines from `row` on of a text that has `rows` now.
-    pub(super) fn forget_from(&mut self, row: usize, rows: usize) {
-        self.clean = self.clean.min(row);
-        self.lines.truncate(row);
-        self.lines.resize_with(rows.max(1), Line::default);
+        self.lines.splice(start..end, new);
     }
 
     /// Parses some of the stale lines before `until`; tells whether some are left.

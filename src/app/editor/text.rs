@@ -1,11 +1,14 @@
-//! The text of a buffer: the text area with steps to undo, own cursor movements and a highlighter that is kept up to date.
+//! The text of a buffer: rows, a cursor, a selection, steps to undo, and a highlighter that is kept up to date.
 //!
-//! The text area's own movements go by its idea of columns, which differs from ours for joined emoji and marks.
+//! The text area edits only the rows that an edit touches: it rebuilds the map of all rows it has for each key, which takes
+//! milliseconds for a large text. Its own movements go by its idea of columns, which differs from ours for joined emoji
+//! and marks, so that only words are left to it.
 
 use ratatui_textarea::{CursorMove, DataCursor, TextArea};
 
 use super::highlight::{Grammars, Highlight};
-use super::history::{CAP, History, Kind};
+use super::history::{Change, History, Kind};
+use crate::app::output::Search;
 
 /// A row and the number of characters before the place in it.
 pub type Place = (usize, usize);
@@ -22,7 +25,14 @@ pub enum Reach {
 /// A text being edited.
 #[derive(Debug)]
 pub struct Text {
-    area: TextArea<'static>,
+    /// Never empty.
+    lines: Vec<String>,
+    /// The bytes of all rows, without line ends.
+    bytes: usize,
+    cursor: Place,
+    /// Where the selection begins; it ends at the cursor.
+    anchor: Option<Place>,
+    search: Option<Search>,
     history: History,
     /// Colours by line.
     pub highlight: Highlight,
@@ -31,19 +41,25 @@ pub struct Text {
 impl Text {
     /// Starts with lines.
     #[must_use]
-    pub fn new(lines: Vec<String>) -> Self {
-        let highlight = Highlight::new(lines.len().max(1));
+    pub fn new(mut lines: Vec<String>) -> Self {
+        if lines.is_empty() {
+            lines.push(String::new());
+        }
         Self {
-            area: new_area(lines),
+            highlight: Highlight::new(lines.len()),
+            bytes: bytes_of(&lines),
+            lines,
+            cursor: (0, 0),
+            anchor: None,
+            search: None,
             history: History::new(),
-            highlight,
         }
     }
 
     /// Returns the lines; at least one.
     #[must_use]
     pub fn lines(&self) -> &[String] {
-        self.area.lines()
+        &self.lines
     }
 
     /// Returns a line, or an empty one when there is none.
@@ -61,21 +77,19 @@ impl Text {
     /// Returns the number of bytes in it.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let lines: usize = self.lines().iter().map(String::len).sum();
-        lines + self.lines().len().saturating_sub(1)
+        self.bytes + self.lines.len().saturating_sub(1)
     }
 
     /// Tells whether there is nothing in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.area.is_empty()
+        self.bytes() == 0
     }
 
     /// Returns where the cursor is.
     #[must_use]
     pub fn cursor(&self) -> Place {
-        let DataCursor(row, at) = self.area.cursor();
-        (row, at)
+        self.cursor
     }
 
     /// Returns the number of the current state; the same number is the same text.
@@ -87,9 +101,9 @@ impl Text {
     /// Returns the start and end of what is selected, if something is.
     #[must_use]
     pub fn selection(&self) -> Option<(Place, Place)> {
-        self.area
-            .selection_range()
-            .filter(|(start, end)| start != end)
+        let anchor = self.anchor?;
+        let range = (anchor.min(self.cursor), anchor.max(self.cursor));
+        (range.0 != range.1).then_some(range)
     }
 
     /// Returns what is selected.
@@ -110,14 +124,13 @@ impl Text {
     }
 
     /// Moves the cursor; a place outside the text becomes the nearest one in it.
-    pub fn go(&mut self, (row, at): Place, reach: Reach) {
+    pub fn go(&mut self, place: Place, reach: Reach) {
         self.history.close();
-        match reach {
-            Reach::Move => self.area.cancel_selection(),
-            Reach::Select if self.area.is_selecting() => (),
-            Reach::Select => self.area.start_selection(),
-        }
-        self.jump(row, at);
+        self.anchor = match reach {
+            Reach::Move => None,
+            Reach::Select => self.anchor.or(Some(self.cursor)),
+        };
+        self.cursor = self.nearest(place);
     }
 
     /// Selects from one place to another, where the cursor is then.
@@ -128,23 +141,28 @@ impl Text {
 
     /// Gives the selection up.
     pub fn deselect(&mut self) {
-        self.area.cancel_selection();
+        self.anchor = None;
     }
 
     /// Moves to the next or last word; the text area knows words.
     pub fn go_by_word(&mut self, step: CursorMove, reach: Reach) {
-        self.go(self.cursor(), reach);
-        self.area.move_cursor(step);
+        let row = self.cursor.0;
+        let (first, last) = (row.saturating_sub(1), (row + 1).min(self.last_row()));
+        let mut area = self.area(first, last);
+        area.move_cursor(step);
+        let DataCursor(row, at) = area.cursor();
+        self.go((first + row, at), reach);
     }
 
     /// Types a character in place of the selection.
     pub fn type_char(&mut self, c: char) {
-        let edits = self.cut() + self.edit(|area| area.insert_str(c.encode_utf8(&mut [0; 4])));
-        let is_word = c.is_alphanumeric() || c == '_';
-        if edits > 1 {
+        let cut = self.cut();
+        if cut.is_some() {
             self.history.close();
         }
-        self.history.record(edits, Kind::Typing);
+        let typed = self.edit(|area| area.insert_str(c.encode_utf8(&mut [0; 4])));
+        let is_word = c.is_alphanumeric() || c == '_';
+        self.record(cut.into_iter().chain(typed), Kind::Typing);
         if !is_word {
             self.history.close();
         }
@@ -152,27 +170,29 @@ impl Text {
 
     /// Puts text in place of the selection, as one step.
     pub fn insert(&mut self, text: &str) {
-        let edits = self.cut() + self.edit(|area| area.insert_str(text));
-        self.history.record(edits, Kind::Whole);
+        let cut = self.cut();
+        let put = self.edit(|area| area.insert_str(text));
+        self.record(cut.into_iter().chain(put), Kind::Whole);
     }
 
     /// Takes the selection away and tells whether there was one.
     pub fn erase_selection(&mut self) -> bool {
-        let edits = self.cut();
-        self.history.record(edits, Kind::Whole);
-        edits > 0
+        let cut = self.cut();
+        let is_cut = cut.is_some();
+        self.record(cut, Kind::Whole);
+        is_cut
     }
 
     /// Takes the character before the cursor away.
     pub fn erase_back(&mut self) {
-        let edits = self.edit(TextArea::delete_char);
-        self.history.record(edits, Kind::Erasing);
+        let erased = self.edit(TextArea::delete_char);
+        self.record(erased, Kind::Erasing);
     }
 
     /// Takes the word before the cursor away.
     pub fn erase_word_back(&mut self) {
-        let edits = self.edit(TextArea::delete_word);
-        self.history.record(edits, Kind::Whole);
+        let erased = self.edit(TextArea::delete_word);
+        self.record(erased, Kind::Whole);
     }
 
     /// Takes the text between two places away.
@@ -183,108 +203,132 @@ impl Text {
 
     /// Puts other lines in place of the rows `first..=last`, as one step.
     pub fn replace_rows(&mut self, first: usize, last: usize, lines: &[String]) {
-        // The text area drops a `\r` at the end of inserted lines: such a text is made anew, without undo.
-        if lines.iter().any(|line| line.ends_with('\r')) {
-            return self.rebuild(first, last, lines);
-        }
-        self.select((first, 0), (last, usize::MAX));
-        self.insert(&lines.join("\n"));
+        let last = last.min(self.last_row());
+        let first = first.min(last);
+        let rows = lines.to_vec();
+        let end = rows.last().map_or(0, |line| line.chars().count());
+        let cursor = (first + rows.len().saturating_sub(1), end);
+        let change = self.put(first, last - first + 1, rows, cursor);
+        self.record([change], Kind::Whole);
     }
 
     /// Undoes a step and tells whether there was one.
     pub fn undo(&mut self) -> bool {
-        let edits = self.history.undo();
-        (0..edits).for_each(|_| self.walk(TextArea::undo));
-        edits > 0
+        let mut history = std::mem::replace(&mut self.history, History::new());
+        let is_undone = history.undo(|change| self.swap(change, change.cursors.0));
+        self.history = history;
+        is_undone
     }
 
     /// Does an undone step again and tells whether there was one.
     pub fn redo(&mut self) -> bool {
-        let edits = self.history.redo();
-        (0..edits).for_each(|_| self.walk(TextArea::redo));
-        edits > 0
+        let mut history = std::mem::replace(&mut self.history, History::new());
+        let is_redone = history.redo(|change| self.swap(change, change.cursors.1));
+        self.history = history;
+        is_redone
     }
 
-    /// Sets what is searched for; an empty pattern is none. A broken one changes nothing.
-    pub fn set_pattern(&mut self, pattern: &str) {
-        // Patterns are made by `find`, from escaped text.
-        let _ = self.area.set_search_pattern(pattern);
+    /// Sets what is searched for.
+    pub fn search_for(&mut self, search: Option<Search>) {
+        self.search = search;
     }
 
     /// Tells whether something is searched for.
     #[must_use]
-    pub fn has_pattern(&self) -> bool {
-        self.area.search_pattern().is_some()
+    pub fn is_searched(&self) -> bool {
+        self.search.is_some()
     }
 
     /// Returns the byte ranges of a line that match what is searched for.
     #[must_use]
     pub fn matches(&self, line: &str) -> Vec<(usize, usize)> {
-        let Some(pattern) = self.area.search_pattern() else {
-            return Vec::new();
-        };
-        pattern
-            .find_iter(line)
-            .map(|found| (found.start(), found.end()))
-            .collect()
+        let found = self.search.as_ref().map(|search| search.ranges(line));
+        let found = found.unwrap_or_default().into_iter();
+        found.map(|range| (range.start, range.end)).collect()
     }
 
     /// Colours some of the rows before `until`; tells whether some are left.
     pub(super) fn advance_highlighting(&mut self, grammars: &Grammars, until: usize) -> bool {
-        self.highlight.advance(grammars, self.area.lines(), until)
+        self.highlight.advance(grammars, &self.lines, until)
     }
 
-    fn jump(&mut self, row: usize, at: usize) {
+    fn last_row(&self) -> usize {
+        self.lines.len().saturating_sub(1)
+    }
+
+    fn nearest(&self, (row, at): Place) -> Place {
+        let row = row.min(self.last_row());
+        (row, at.min(self.line(row).chars().count()))
+    }
+
+    fn record(&mut self, changes: impl IntoIterator<Item = Change>, kind: Kind) {
+        self.history.record(changes.into_iter().collect(), kind);
+    }
+
+    /// Takes the selection out.
+    fn cut(&mut self) -> Option<Change> {
+        let ((top, from), (bottom, to)) = self.selection()?;
+        let mut row = slice(self.line(top), 0, from).to_owned();
+        row.push_str(slice(self.line(bottom), to, usize::MAX));
+        Some(self.put(top, bottom - top + 1, vec![row], (top, from)))
+    }
+
+    /// Makes a text area of some rows, with the cursor where it is.
+    fn area(&self, first: usize, last: usize) -> TextArea<'static> {
+        let rows = self.lines.get(first..=last).unwrap_or_default();
+        let mut area = TextArea::new(rows.to_vec());
         let small = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
-        self.area
-            .move_cursor(CursorMove::Jump(small(row), small(at)));
-        if at == usize::MAX {
-            self.area.move_cursor(CursorMove::End);
+        let (row, at) = self.cursor;
+        area.move_cursor(CursorMove::Jump(small(row - first), small(at)));
+        area
+    }
+
+    /// Lets the text area change the row of the cursor, and the one above if it is at its start.
+    fn edit(&mut self, change: impl FnOnce(&mut TextArea<'static>) -> bool) -> Option<Change> {
+        let (row, at) = self.cursor;
+        let first = if at == 0 { row.saturating_sub(1) } else { row };
+        let mut area = self.area(first, row);
+        if !change(&mut area) {
+            return None;
+        }
+        let DataCursor(down, at) = area.cursor();
+        Some(self.put(
+            first,
+            row - first + 1,
+            area.into_lines(),
+            (first + down, at),
+        ))
+    }
+
+    /// Puts rows in place of others, and the cursor where it belongs then.
+    fn put(&mut self, first: usize, count: usize, mut rows: Vec<String>, cursor: Place) -> Change {
+        if rows.is_empty() {
+            rows.push(String::new());
+        }
+        let (come, before) = (rows.len(), self.cursor);
+        self.bytes += bytes_of(&rows);
+        let gone: Vec<String> = self.lines.splice(first..first + count, rows).collect();
+        self.bytes -= bytes_of(&gone);
+        self.highlight.splice(first, count, come);
+        (self.cursor, self.anchor) = (cursor, None);
+        Change {
+            first,
+            rows: gone,
+            count: come,
+            cursors: (before, cursor),
         }
     }
 
-    fn cut(&mut self) -> usize {
-        self.edit(TextArea::cut)
-    }
-
-    /// Makes one edit of the text area's, which tells whether it did; returns how many edits that were.
-    fn edit(&mut self, change: impl FnOnce(&mut TextArea<'static>) -> bool) -> usize {
-        let rows = self.lines().len();
-        let start = self.area.selection_range().map_or(usize::MAX, |(s, _)| s.0);
-        let start = start.min(self.cursor().0);
-        if !change(&mut self.area) {
-            return 0;
-        }
-        self.highlight
-            .splice(start.min(self.cursor().0), rows, self.lines().len());
-        1
-    }
-
-    /// Undoes or redoes one edit; the cursor is then at the end of what came or at the start of what went.
-    fn walk(&mut self, step: impl FnOnce(&mut TextArea<'static>) -> bool) {
-        let rows = self.lines().len();
-        step(&mut self.area);
-        let more = self.lines().len().saturating_sub(rows);
-        let start = self.cursor().0.saturating_sub(more);
-        self.highlight.splice(start, rows, self.lines().len());
-    }
-
-    fn rebuild(&mut self, first: usize, last: usize, lines: &[String]) {
-        let mut all = self.lines().to_vec();
-        let last = last.min(all.len().saturating_sub(1));
-        all.splice(first.min(last)..=last, lines.iter().cloned());
-        let cursor = self.cursor();
-        self.highlight.forget_from(first, all.len());
-        self.area = new_area(all);
-        self.history.restart();
-        self.jump(cursor.0, cursor.1);
+    /// Exchanges the rows that a change remembers with those in the text.
+    fn swap(&mut self, change: &mut Change, cursor: Place) {
+        let rows = std::mem::take(&mut change.rows);
+        let put = self.put(change.first, change.count, rows, cursor);
+        (change.rows, change.count) = (put.rows, put.count);
     }
 }
 
-fn new_area(lines: Vec<String>) -> TextArea<'static> {
-    let mut area = TextArea::new(lines);
-    area.set_max_histories(CAP);
-    area
+fn bytes_of(lines: &[String]) -> usize {
+    lines.iter().map(String::len).sum()
 }
 
 /// Returns the characters `from..to` of a line.

@@ -61,12 +61,12 @@ fn an_edit_is_parsed_as_if_the_text_were_new() {
     finish(&mut highlight, &grammars, &text);
     assert!(!letters(&highlight, 2).contains('k'));
     text.remove(1);
-    highlight.splice(0, 6, 5);
+    highlight.splice(0, 2, 1);
     finish(&mut highlight, &grammars, &text);
     assert!(letters(&highlight, 1).starts_with("kk"));
     assert!(!letters(&highlight, 3).contains('k'));
     text.insert(1, "'''".to_owned());
-    highlight.splice(0, 5, 6);
+    highlight.splice(0, 1, 2);
     finish(&mut highlight, &grammars, &text);
     assert!(!letters(&highlight, 2).contains('k'));
     assert!(letters(&highlight, 4).starts_with("kk"));
@@ -81,7 +81,7 @@ fn an_edit_parses_one_line_and_a_big_text_takes_several_calls() {
     assert!(highlight.advance(&grammars, &text, usize::MAX));
     assert!(highlight.clean <= LINES);
     finish(&mut highlight, &grammars, &text);
-    highlight.splice(200, 400, 400);
+    highlight.splice(200, 1, 1);
     highlight.advance(&grammars, &text, 201);
     assert!(highlight.lines.iter().all(|line| line.is_fresh));
 }

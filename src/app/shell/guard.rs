@@ -1,6 +1,8 @@
 //! Stands before the emulator and keeps from it what would stop or slow down the whole dashboard.
 //!
 //! * Repeats of the last character: eight bytes ask for 65535 characters, so a few KiB would take seconds.
+//! * Clearing, moving or resetting the whole screen: four bytes ask for thousands of cells. A flood of them is thinned out;
+//!   the last clearing always stays, so that what is seen in the end is right.
 //! * The mark that makes an emoji of the character before it and so widens a cell: at the end of the last row, vt100
 //!   0.18 then keeps half a wide character and panics when it is written over.
 
@@ -10,8 +12,11 @@ use vte::{Params, Perform};
 
 use super::CANCEL;
 
-/// The most characters that repeats may write per push, small enough to be done within a frame.
+/// The most cells that repeats may write and screens may be cleared of per push, small enough to be done within a frame.
 const MOST_PER_PUSH: usize = 400_000;
+
+/// The modes that switch to another screen, which is cleared.
+const SCREENS: [u16; 3] = [47, 1047, 1049];
 
 /// The first bytes of both marks of how a character is presented.
 const PRESENTED: [u8; 2] = [0xef, 0xb8];
@@ -30,22 +35,46 @@ pub(super) struct Guard {
     before: [u8; 2],
 }
 
-/// Stops at the end of a repeat.
-#[derive(Default)]
-struct Repeat {
-    count: Option<usize>,
+/// A sequence that costs more than its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Costly {
+    /// The last character so many times more.
+    Repeat(usize),
+    /// The whole screen is cleared.
+    Clear,
+    /// Rows move or are cleared.
+    Rows(usize),
 }
 
-impl Perform for Repeat {
+/// Stops at the end of a costly sequence.
+#[derive(Default)]
+struct Watch {
+    found: Option<Costly>,
+}
+
+impl Perform for Watch {
     fn csi_dispatch(&mut self, params: &Params, intermediates: &[u8], _: bool, last: char) {
-        if last == 'b' && intermediates.is_empty() {
-            let count = params.iter().next().and_then(|param| param.first());
-            self.count = Some(count.map_or(1, |count| usize::from(*count)));
+        let first = params.iter().next().and_then(|param| param.first());
+        let first = first.copied().unwrap_or(0);
+        let is_screen = |param: &[u16]| param.iter().any(|mode| SCREENS.contains(mode));
+        self.found = match (intermediates, last) {
+            ([], 'b') => Some(Costly::Repeat(usize::from(first.max(1)))),
+            ([] | [b'?'], 'J') if first >= 2 => Some(Costly::Clear),
+            ([] | [b'?'], 'J') => Some(Costly::Rows(usize::MAX)),
+            ([], 'L' | 'M' | 'S' | 'T') => Some(Costly::Rows(usize::from(first.max(1)))),
+            ([b'?'], 'h' | 'l') if params.iter().any(is_screen) => Some(Costly::Rows(usize::MAX)),
+            _ => None,
+        };
+    }
+
+    fn esc_dispatch(&mut self, intermediates: &[u8], _: bool, last: u8) {
+        if intermediates.is_empty() && last == b'c' {
+            self.found = Some(Costly::Clear);
         }
     }
 
     fn terminated(&self) -> bool {
-        self.count.is_some()
+        self.found.is_some()
     }
 }
 
@@ -54,23 +83,45 @@ impl Guard {
     pub(super) fn feed(&mut self, bytes: &[u8], to: &mut vt100::Parser) {
         let safe = self.narrowed(bytes);
         let mut bytes = safe.as_ref();
+        let pieces = self.pieces(bytes);
+        let is_clear = |(_, found): &(usize, Option<Costly>)| *found == Some(Costly::Clear);
+        let last_clear = pieces.iter().rposition(is_clear);
         let (rows, columns) = to.screen().size();
-        let screenful = usize::from(rows.get()) * usize::from(columns.get());
+        let (rows, columns) = (usize::from(rows.get()), usize::from(columns.get()));
         let mut left = MOST_PER_PUSH;
-        while !bytes.is_empty() {
-            let mut repeat = Repeat::default();
-            let read = self.parser.advance_until_terminated(&mut repeat, bytes);
-            let (head, rest) = bytes.split_at_checked(read).unwrap_or((bytes, &[]));
-            let wanted = repeat.count.unwrap_or(0);
-            let granted = wanted.min(screenful).min(left);
+        for (index, (length, found)) in pieces.into_iter().enumerate() {
+            let (head, rest) = bytes.split_at_checked(length).unwrap_or((bytes, &[]));
+            bytes = rest;
+            let wanted = match found {
+                None => 0,
+                Some(Costly::Repeat(count)) => count,
+                Some(Costly::Clear) => rows * columns,
+                Some(Costly::Rows(count)) => count.min(rows) * columns,
+            };
+            let granted = match found {
+                Some(Costly::Repeat(_)) => wanted.min(rows * columns).min(left),
+                _ if wanted <= left || Some(index) == last_clear => wanted,
+                _ => 0,
+            };
             if granted == wanted {
                 to.process(head);
             } else {
                 shorten(head, granted, to);
             }
-            left -= granted;
-            bytes = rest;
+            left = left.saturating_sub(granted);
         }
+    }
+
+    /// Cuts bytes after each costly sequence; returns the lengths and the sequences.
+    fn pieces(&mut self, mut bytes: &[u8]) -> Vec<(usize, Option<Costly>)> {
+        let mut pieces = Vec::new();
+        while !bytes.is_empty() {
+            let mut watch = Watch::default();
+            let read = self.parser.advance_until_terminated(&mut watch, bytes);
+            pieces.push((read, watch.found));
+            bytes = bytes.get(read.max(1)..).unwrap_or_default();
+        }
+        pieces
     }
 
     /// Turns emoji marks into text marks, which are as long.
@@ -96,7 +147,7 @@ impl Guard {
     }
 }
 
-/// Hands over bytes that end in a repeat, but with another count.
+/// Hands over bytes that end in a costly sequence, but without it, or as a repeat of fewer characters.
 fn shorten(head: &[u8], count: usize, to: &mut vt100::Parser) {
     let but_last = head.split_last().map_or(head, |(_, before)| before);
     to.process(but_last);
@@ -146,6 +197,38 @@ mod tests {
         let shell = shell(500, 100, &bytes);
         let rows = MOST_PER_PUSH / 500;
         assert!(shell.screen().scrollback_len() <= rows, "{rows}");
+    }
+
+    #[test]
+    fn a_flood_of_clearings_is_thinned_out_and_ends_as_it_should() {
+        let flood = b"\x1b[Hold\x1b[2J".repeat(50_000);
+        let mut shell = shell(500, 100, &flood);
+        shell.push(&[&flood, b"\x1b[Hnew".as_slice()].concat());
+        assert_eq!(shell.screen().contents(), "new");
+    }
+
+    #[test]
+    fn costly_sequences_are_known_however_they_are_cut() {
+        let bytes = b"a\x1b[3Mb\x1b[2J\x1b[?25;1049hc\x1bc\x1b[K";
+        let expected = [
+            (5, Some(Costly::Rows(3))),
+            (5, Some(Costly::Clear)),
+            (11, Some(Costly::Rows(usize::MAX))),
+            (3, Some(Costly::Clear)),
+            (3, None),
+        ];
+        assert_eq!(Guard::default().pieces(bytes), expected);
+        let mut guard = Guard::default();
+        let found = bytes
+            .iter()
+            .filter_map(|byte| guard.pieces(&[*byte]).pop()?.1);
+        assert_eq!(
+            found.collect::<Vec<_>>(),
+            expected
+                .into_iter()
+                .filter_map(|(_, found)| found)
+                .collect::<Vec<_>>()
+        );
     }
 
     #[test]

@@ -72,19 +72,35 @@ fn pack_file(place: &Path, entry: Entry, out: &mut impl Write) -> Result<(), Pro
 /// `guest unpack PATH`: makes the tree that arrives on standard input, with its root at PATH.
 pub fn unpack(words: &[String]) -> Result<(), Problem> {
     let root = wire::unescape(words.first().map(String::as_str).unwrap_or_default());
-    let mut target = Target { root: path(&root).to_path_buf(), file: None, folders: Vec::new() };
+    let mut target = Target::new(path(&root));
     let done = for_each_record(&mut Decoder::default(), |record| target.take(record));
-    done.and_then(|()| target.close())
+    let done = done.and_then(|()| target.close());
+    if done.is_err() {
+        target.give_up();
+    }
+    done
 }
 
 /// The tree being made: the file that is open now, and folders whose final mode waits until they are filled.
+///
+/// A new tree grows beside its name and gets it when it is whole; into a folder that is there, each file grows so.
 struct Target {
     root: PathBuf,
+    growing: PathBuf,
     file: Option<(File, PathBuf, Entry)>,
     folders: Vec<(PathBuf, u32)>,
 }
 
 impl Target {
+    fn new(root: &Path) -> Self {
+        let growing = if root.is_dir() { root.to_path_buf() } else { part(root) };
+        Self { root: root.to_path_buf(), growing, file: None, folders: Vec::new() }
+    }
+
+    fn is_new(&self) -> bool {
+        self.growing != self.root
+    }
+
     fn take(&mut self, record: Record<'_>) -> Result<(), Problem> {
         match record {
             Record::Entry(entry) => self.make(entry),
@@ -99,12 +115,12 @@ impl Target {
             let shown = String::from_utf8_lossy(&entry.name);
             return Err(Problem::invalid(format!("the name {shown} in the tree leads out of it")));
         }
-        let place = if entry.name.is_empty() { self.root.clone() } else { self.root.join(path(&entry.name)) };
+        let place = if entry.name.is_empty() { self.growing.clone() } else { self.growing.join(path(&entry.name)) };
         let shown = place.as_os_str().as_bytes().to_vec();
         match entry.kind {
             b'd' => self.make_folder(place, entry.mode),
             b'l' => replace_link(&place, &entry.target),
-            b'f' => open_new(&place).map(|file| self.file = Some((file, place, entry))),
+            b'f' => open_new(&self.file_place(&place)).map(|file| self.file = Some((file, place, entry))),
             _ => Ok(()),
         }
         .map_err(|e| Problem::on(&shown, &e))
@@ -131,9 +147,13 @@ impl Target {
         let changed = u64::try_from(entry.seconds).map(|s| UNIX_EPOCH + Duration::new(s, entry.nanos));
         let finish = || {
             file.set_permissions(fs::Permissions::from_mode(entry.mode & 0o777))?;
-            changed.map_or(Ok(()), |time| file.set_times(FileTimes::new().set_modified(time)))
+            changed.map_or(Ok(()), |time| file.set_times(FileTimes::new().set_modified(time)))?;
+            if self.is_new() { Ok(()) } else { fs::rename(part(&place), &place) }
         };
-        finish().map_err(|e: io::Error| Problem::on(place.as_os_str().as_bytes(), &e))
+        finish().map_err(|e: io::Error| {
+            let _ = fs::remove_file(self.file_place(&place));
+            Problem::on(place.as_os_str().as_bytes(), &e)
+        })
     }
 
     fn close(&mut self) -> Result<(), Problem> {
@@ -142,8 +162,31 @@ impl Target {
             let permissions = fs::Permissions::from_mode(mode & 0o777);
             fs::set_permissions(place, permissions).map_err(|e| Problem::on(place.as_os_str().as_bytes(), &e))?;
         }
-        Ok(())
+        if !self.is_new() {
+            return Ok(());
+        }
+        fs::rename(&self.growing, &self.root).map_err(|e| Problem::on(self.root.as_os_str().as_bytes(), &e))
     }
+
+    /// Returns where a file grows.
+    fn file_place(&self, place: &Path) -> PathBuf {
+        if self.is_new() { place.to_path_buf() } else { part(place) }
+    }
+
+    /// Takes away what is not whole.
+    fn give_up(&mut self) {
+        if let Some((_, place, _)) = self.file.take() {
+            let _ = fs::remove_file(self.file_place(&place));
+        }
+        if self.is_new() {
+            let _ = fs::remove_dir_all(&self.growing).or_else(|_| fs::remove_file(&self.growing));
+        }
+    }
+}
+
+/// Names a sibling that grows until it is whole.
+fn part(place: &Path) -> PathBuf {
+    place.with_file_name(format!(".sandtop-{}.part", std::process::id()))
 }
 
 /// Tells whether a name is absolute or holds `..`.

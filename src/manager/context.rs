@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{mpsc, watch};
 
+use super::calls::Calls;
 use super::programs::Fresh;
 use super::{Host, Options};
 use crate::domain::{HostName, RequestId, Sandbox, SandboxRef};
@@ -24,6 +25,8 @@ pub(super) struct Context {
     events: mpsc::Sender<Event>,
     closing: watch::Receiver<bool>,
     turns: Arc<Turns>,
+    /// Requests that can be called off.
+    pub(super) calls: Arc<Calls>,
     /// Sandboxes that end with the program they were made for.
     pub(super) fresh: Arc<Fresh>,
     names: Arc<Mutex<HashMap<SandboxRef, String>>>,
@@ -47,6 +50,7 @@ impl Context {
             events,
             closing,
             turns: Arc::default(),
+            calls: Arc::default(),
             fresh: Arc::default(),
             names: Arc::default(),
             recent: Arc::default(),

@@ -141,8 +141,10 @@ fn describe(name: &Path, place: &Path, meta: &Metadata) -> FileEntry {
 /// What comes within a moment goes over together: waking the writing thread costs as much as writing a small piece.
 pub(super) async fn write(to: PathBuf, tree: TreeStream) -> Result<(), Failure> {
     let (sender, mut batches) = mpsc::channel::<Vec<Item>>(BATCHES);
+    let (ended, is_whole) = std::sync::mpsc::channel();
     let writing = tokio::task::spawn_blocking(move || {
-        write_all(to, std::iter::from_fn(|| batches.blocking_recv()).flatten())
+        let items = std::iter::from_fn(|| batches.blocking_recv()).flatten();
+        write_all(to, items, || is_whole.recv().is_ok())
     });
     let batches_of = tokio_stream::StreamExt::chunks_timeout;
     let mut tree = std::pin::pin!(batches_of(tree, BATCH, PATIENCE));
@@ -151,6 +153,8 @@ pub(super) async fn write(to: PathBuf, tree: TreeStream) -> Result<(), Failure> 
             break; // The writer has failed; it says why.
         }
     }
+    // Without this word, the writer knows that we were called off in the middle, and keeps nothing.
+    let _ = ended.send(());
     drop(sender);
     let written = writing.await.map_err(|error| {
         Failure::new(
@@ -161,7 +165,11 @@ pub(super) async fn write(to: PathBuf, tree: TreeStream) -> Result<(), Failure> 
     written.map_err(Failure::from)
 }
 
-fn write_all(to: PathBuf, items: impl Iterator<Item = Item>) -> Result<(), EngineError> {
+fn write_all(
+    to: PathBuf,
+    items: impl Iterator<Item = Item>,
+    is_whole: impl FnOnce() -> bool,
+) -> Result<(), EngineError> {
     let mut target = Target::new(to)?;
     for item in items {
         match item {
@@ -169,6 +177,10 @@ fn write_all(to: PathBuf, items: impl Iterator<Item = Item>) -> Result<(), Engin
             Ok(TreeItem::Data(bytes)) => target.fill(&bytes)?,
             Err(error) => return Err(error),
         }
+    }
+    if !is_whole() {
+        let words = "the tree was cut off";
+        return Err(EngineError::new(FailureKind::Interrupted, words));
     }
     target.complete()
 }

@@ -6,6 +6,7 @@
 
 mod alive;
 mod backoff;
+mod calls;
 mod context;
 mod deaths;
 mod file_streams;

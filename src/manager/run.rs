@@ -315,6 +315,7 @@ async fn perform(context: &Context, id: RequestId, command: Command) -> Result<R
         Command::CopyOut { sandbox, from, to } => {
             transfer::copy_out(context, id, &sandbox, &from, to).await
         }
+        Command::CallOff(request) => context.calls.off(request),
         Command::Sessions(sandbox) => lifecycle::sessions(context, &sandbox).await,
         Command::DropSession { sandbox, name } => {
             lifecycle::drop_session(context, &sandbox, &name).await

@@ -78,7 +78,7 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Runs a copy, telling how far it is; ends it when the manager ends.
+/// Runs a copy, telling how far it is; ends it when it is called off or the manager ends.
 async fn watched(
     context: &Context,
     request: RequestId,
@@ -87,12 +87,15 @@ async fn watched(
     work: impl Future<Output = Result<(), Failure>>,
 ) -> Result<(), Failure> {
     let mut ticks = tokio::time::interval(TELL_EVERY);
+    let call = context.calls.open(request);
+    let called_off = || Failure::new(FailureKind::Interrupted, format!("{note} was called off"));
     tokio::pin!(work);
     loop {
         tokio::select! {
             outcome = &mut work => return outcome,
-            _ = ticks.tick() => context.progress(request, Note { text: note.to_owned(), done: meter.copied().bytes, total: None }),
-            () = context.closing() => return Err(Failure::new(FailureKind::Interrupted, format!("{note} was called off"))),
+            _ = ticks.tick() => context.progress(request, Note { text: note.to_owned(), done: meter.copied().bytes, total: meter.total() }),
+            () = call.off() => return Err(called_off()),
+            () = context.closing() => return Err(called_off()),
         }
     }
 }
@@ -106,6 +109,8 @@ struct Counts {
     entries: AtomicU64,
     bytes: AtomicU64,
     skipped: AtomicU64,
+    /// The bytes of a single file; zero where they are not known.
+    total: AtomicU64,
 }
 
 impl Meter {
@@ -115,11 +120,21 @@ impl Meter {
             Ok(TreeItem::Entry(entry)) if entry.kind == FileKind::Special => {
                 add(&counts.skipped, 1);
             }
-            Ok(TreeItem::Entry(_)) => add(&counts.entries, 1),
+            Ok(TreeItem::Entry(entry)) => {
+                add(&counts.entries, 1);
+                if entry.name.is_empty() && entry.kind == FileKind::File {
+                    counts.total.store(entry.size, Ordering::Relaxed);
+                }
+            }
             Ok(TreeItem::Data(bytes)) => add(&counts.bytes, bytes.len() as u64),
             Err(_) => {}
         })
         .boxed()
+    }
+
+    fn total(&self) -> Option<u64> {
+        let total = self.0.total.load(Ordering::Relaxed);
+        (total > 0).then_some(total)
     }
 
     fn copied(&self) -> Copied {

@@ -129,6 +129,8 @@ pub enum Command {
         /// To exactly this path.
         to: PathBuf,
     },
+    /// Stop a copy that is under way; nothing half-written is left, and its own reply says that it was called off.
+    CallOff(RequestId),
     /// List the named sessions of a sandbox.
     Sessions(SandboxRef),
     /// Forget a named session.

@@ -21,7 +21,7 @@ fn link(target: &str) -> FileKind {
 }
 
 fn write_items(to: &Path, items: Vec<TreeItem>) -> Result<(), EngineError> {
-    write_all(to.to_path_buf(), items.into_iter().map(Ok))
+    write_all(to.to_path_buf(), items.into_iter().map(Ok), || true)
 }
 
 #[tokio::test]
@@ -87,6 +87,35 @@ fn an_interrupted_copy_leaves_nothing() {
         Ok(entry(b"a", FileKind::File)),
         Err(EngineError::internal("cut")),
     ];
-    assert!(write_all(dir.path().join("to"), items.into_iter()).is_err());
+    assert!(write_all(dir.path().join("to"), items.into_iter(), || true).is_err());
     assert_eq!(fs::read_dir(dir.path()).expect("a listing").count(), 0);
+}
+
+#[tokio::test]
+async fn a_copy_that_is_called_off_leaves_nothing() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let to = dir.path().join("to");
+    let endless = futures_util::stream::iter([
+        Ok(entry(b"", FileKind::File)),
+        Ok(TreeItem::Data("half".into())),
+    ])
+    .chain(futures_util::stream::pending());
+    let writing = write(to.clone(), endless.boxed());
+    let is_there = async {
+        while fs::read_dir(dir.path()).expect("a listing").count() == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        outcome = writing => panic!("{outcome:?}"),
+        () = is_there => {}
+    }
+    let grows = || {
+        let listing = fs::read_dir(dir.path()).expect("a listing").flatten();
+        listing.into_iter().any(|found| found.path() != to)
+    };
+    while grows() {
+        tokio::task::yield_now().await;
+    }
+    assert!(!to.exists());
 }

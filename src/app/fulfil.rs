@@ -4,8 +4,12 @@ use super::line::LineInput;
 use super::on_action::{focus, submit};
 use super::overlay::{Ask, Confirm, Overlay};
 use super::pending::Purpose as For;
-use super::{AppState, Effect, Pane, Wish, running, streams};
+use super::{AppState, Effect, Pane, Tone, Wish, running, streams};
 use crate::protocol::{Command, FileOp};
+use crate::text::human;
+
+/// Most bytes for the clipboard: many terminals take 100 000 characters, which is this much in base 64.
+const CLIPBOARD: usize = 74_994;
 
 /// Grants wishes in order.
 pub(super) fn all(state: &mut AppState, wishes: Vec<Wish>) -> Vec<Effect> {
@@ -40,7 +44,15 @@ fn one(state: &mut AppState, wish: Wish) -> Vec<Effect> {
                 chosen: false,
             }),
         ),
-        Wish::SaveLocal { path, bytes } => vec![Effect::SaveLocal { path, bytes }],
+        Wish::SaveLocal {
+            path,
+            bytes,
+            replace,
+        } => vec![Effect::SaveLocal {
+            path,
+            bytes,
+            replace,
+        }],
         Wish::List { sandbox, path } => {
             let command = Command::File {
                 sandbox: sandbox.clone(),
@@ -76,11 +88,24 @@ fn show(state: &mut AppState, overlay: Overlay) -> Vec<Effect> {
     Vec::new()
 }
 
+/// Copies by the terminal's own sequence, and says so, because nobody can tell whether the terminal allows it.
 fn copy(state: &mut AppState, text: String) -> Vec<Effect> {
+    if text.len() > CLIPBOARD {
+        let (size, most) = (
+            human::bytes(text.len() as u64),
+            human::bytes(CLIPBOARD as u64),
+        );
+        let words = format!(
+            "Not copied: {size} is too much for terminals, which take {most}. Save it to a file, or select less."
+        );
+        state.say(Tone::Bad, words);
+        return Vec::new();
+    }
     let lines = text.lines().count();
+    let ending = if lines == 1 { "" } else { "s" };
     state.say(
-        super::Tone::Good,
-        format!("Copied {lines} line{}.", if lines == 1 { "" } else { "s" }),
+        Tone::Good,
+        format!("Copied {lines} line{ending} to the terminal's clipboard (OSC 52)."),
     );
     vec![Effect::Copy(text)]
 }

@@ -32,11 +32,12 @@ mod wish;
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use ratatui::layout::Rect;
 
 pub use layout::Pane;
-pub use msg::{Effect, Mouse, MouseKind, Msg};
+pub use msg::{Effect, Mouse, MouseKind, Msg, NotSaved};
 pub use wish::{Purpose, Question, Tone, Wish};
 
 use crate::config::Config;
@@ -288,12 +289,26 @@ fn edited(state: &mut AppState, text: Result<String, String>) -> Vec<Effect> {
     }
 }
 
-fn saved_local(state: &mut AppState, outcome: Result<String, String>) -> Vec<Effect> {
+fn saved_local(state: &mut AppState, outcome: Result<String, NotSaved>) -> Vec<Effect> {
     match outcome {
         Ok(path) => state.say(Tone::Good, format!("Saved to {path}.")),
-        Err(reason) => state.say(Tone::Bad, reason),
+        Err(NotSaved::Exists { path, bytes }) => return ask_to_replace(state, path, bytes),
+        Err(NotSaved::Failed(reason)) => state.say(Tone::Bad, reason),
     }
     Vec::new()
+}
+
+fn ask_to_replace(state: &mut AppState, path: String, bytes: Bytes) -> Vec<Effect> {
+    let ask = Wish::Confirm {
+        question: format!("{path} exists on this machine. Replace it? What it holds is lost."),
+        button: "Replace".to_owned(),
+        then: vec![Wish::SaveLocal {
+            path,
+            bytes,
+            replace: true,
+        }],
+    };
+    fulfil::all(state, vec![ask])
 }
 
 fn recovered(state: &mut AppState, buffers: Vec<editor::RecoveredBuffer>) -> Vec<Effect> {

@@ -1,5 +1,6 @@
 //! What `update` hears and what it asks of the shell around it.
 
+use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
 use super::editor::RecoveredBuffer;
@@ -32,11 +33,25 @@ pub enum Msg {
     /// The person came back from `$EDITOR` with this text.
     Edited(Result<String, String>),
     /// A file of this machine was written, or not.
-    SavedLocal(Result<String, String>),
+    SavedLocal(Result<String, NotSaved>),
     /// Buffers that a crash left behind.
     Recovered(Vec<RecoveredBuffer>),
     /// The process was asked to end.
     Quit,
+}
+
+/// Why a file of this machine was not written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotSaved {
+    /// There is one of that name, and nobody said that it may be replaced.
+    Exists {
+        /// Where.
+        path: String,
+        /// What was to be written.
+        bytes: Bytes,
+    },
+    /// For another reason.
+    Failed(String),
 }
 
 /// What the mouse did.
@@ -84,7 +99,9 @@ pub enum Effect {
         /// Where.
         path: String,
         /// What.
-        bytes: Vec<u8>,
+        bytes: Bytes,
+        /// May a file that is there be replaced?
+        replace: bool,
     },
     /// Take the mouse, or leave it to the terminal.
     Mouse(bool),

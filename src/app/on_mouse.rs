@@ -31,6 +31,7 @@ pub(super) fn mouse(state: &mut AppState, mouse: Mouse) -> Vec<Effect> {
             return fulfil::all(state, wishes);
         }
         MouseKind::Drag if pane == Pane::Editor && inside => state.editor.drag(column, row),
+        MouseKind::Drag if pane == Pane::Output && inside => state.output.drag(row.into()),
         MouseKind::WheelDown => return wheel(state, pane, WHEEL),
         MouseKind::WheelUp => return wheel(state, pane, -WHEEL),
         MouseKind::Drag | MouseKind::Release => {}
@@ -77,7 +78,8 @@ fn press(state: &mut AppState, pane: Pane, column: u16, row: u16, inside: bool) 
         Pane::Output if state.shells.current().is_some_and(|open| !open.over) => {
             state.view.mode = Mode::Term;
         }
-        Pane::Sandboxes | Pane::Output => {}
+        Pane::Output => state.output.press(row.into()),
+        Pane::Sandboxes => {}
     }
     Vec::new()
 }

@@ -3,6 +3,7 @@
 mod keys;
 mod run;
 mod search;
+mod select;
 mod status;
 #[cfg(test)]
 mod tests;

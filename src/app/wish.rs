@@ -1,5 +1,6 @@
 //! What a pane wants from the rest of the program: panes know nothing of channels, overlays or each other.
 
+use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
 use crate::code::Language;
@@ -44,10 +45,12 @@ pub enum Wish {
     },
     /// Write bytes to a file of this machine.
     SaveLocal {
-        /// Where.
+        /// Where, as a person writes it.
         path: String,
         /// What.
-        bytes: Vec<u8>,
+        bytes: Bytes,
+        /// May a file that is there be replaced?
+        replace: bool,
     },
     /// List a folder; the answer comes to `FilesState::listed`.
     List {

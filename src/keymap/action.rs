@@ -70,6 +70,7 @@ actions! {
     ClearMarks "clear-marks" looks "Unmark all";
     Copy "copy" looks "Copy";
     CopyAll "copy-all" looks "Copy all";
+    Select "select" looks "Select lines, or stop";
     Create "create" changes "Create a sandbox";
     Shell "shell" changes "Open a shell";
     Start "start" changes "Start";

@@ -1,18 +1,20 @@
 //! Does what the core asks for outside of it.
 
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 
 use super::recovery::Recovery;
 use super::terminal;
-use crate::app::{Effect, Msg};
+use crate::app::{Effect, Msg, NotSaved};
 use crate::manager::ManagerHandle;
 
-/// Most bytes for the clipboard; terminals refuse more.
-const CLIPBOARD: usize = 100_000;
+/// GNU screen passes on sequences of this length.
+const SCREEN_PIECE: usize = 512;
 
 /// What doing an effect led to.
 pub(super) enum Done {
@@ -42,7 +44,11 @@ pub(super) fn perform(
         Effect::EditExternally { text, extension } => {
             Done::Redraw(Some(Msg::Edited(edit(&text, &extension, mouse))))
         }
-        Effect::SaveLocal { path, bytes } => Done::Tell(Msg::SavedLocal(save(&path, &bytes))),
+        Effect::SaveLocal {
+            path,
+            bytes,
+            replace,
+        } => Done::Tell(Msg::SavedLocal(save(&path, bytes, replace))),
         Effect::Mouse(ours) => {
             let _ = terminal::set_mouse(ours);
             Done::Nothing
@@ -56,20 +62,34 @@ pub(super) fn perform(
     }
 }
 
-/// Puts text on the clipboard by the terminal's own sequence; in tmux it is passed through.
+/// Puts text on the clipboard by the terminal's own sequence.
 fn copy(text: &str) -> Done {
-    let text: String = text.chars().take(CLIPBOARD).collect();
-    let sequence = format!("\x1b]52;c;{}\x07", STANDARD.encode(text));
-    let sequence = if std::env::var_os("TMUX").is_some() {
-        format!("\x1bPtmux;{}\x1b\\", sequence.replace('\x1b', "\x1b\x1b"))
-    } else {
-        sequence
-    };
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let sequence = clipboard(text, is_set("TMUX"), is_set("STY"));
     let mut out = io::stdout();
     let _ = out
         .write_all(sequence.as_bytes())
         .and_then(|()| out.flush());
     Done::Nothing
+}
+
+/// Writes the sequence; what sits between us and the terminal is asked to pass it on.
+///
+/// tmux takes the plain one itself where `set-clipboard` is on, and passes the wrapped one where `allow-passthrough` is.
+fn clipboard(text: &str, tmux: bool, screen: bool) -> String {
+    let plain = format!("\x1b]52;c;{}\x1b\\", STANDARD.encode(text));
+    if tmux {
+        let wrapped = plain.replace('\x1b', "\x1b\x1b");
+        return format!("{plain}\x1bPtmux;{wrapped}\x1b\\");
+    }
+    if screen {
+        // An escape cannot stand in a wrapped piece, so that the shorter end mark is used.
+        let bare = plain.replace("\x1b\\", "\x07");
+        let pieces = bare.as_bytes().chunks(SCREEN_PIECE);
+        let wrap = |piece| format!("\x1bP{}\x1b\\", String::from_utf8_lossy(piece));
+        return pieces.map(wrap).collect();
+    }
+    plain
 }
 
 /// Lets the person edit text in the editor of their choice.
@@ -98,14 +118,35 @@ fn edit(text: &str, extension: &str, mouse: bool) -> Result<String, String> {
     }
 }
 
-fn save(path: &str, bytes: &[u8]) -> Result<String, String> {
-    let path = match (path.strip_prefix("~/"), std::env::var("HOME")) {
-        (Some(rest), Ok(home)) => format!("{home}/{rest}"),
-        _ => path.to_owned(),
+/// Writes a file of this machine, whole or not at all.
+fn save(path: &str, bytes: Bytes, replace: bool) -> Result<String, NotSaved> {
+    let place = match (path.strip_prefix("~/"), std::env::var("HOME")) {
+        (Some(rest), Ok(home)) => PathBuf::from(home).join(rest),
+        _ => PathBuf::from(path),
     };
-    std::fs::write(&path, bytes)
-        .map(|()| path.clone())
-        .map_err(|error| format!("{path}: {error}"))
+    let shown = place.display().to_string();
+    if !replace && place.symlink_metadata().is_ok() {
+        let path = path.to_owned();
+        return Err(NotSaved::Exists { path, bytes });
+    }
+    write_whole(&place, &bytes)
+        .map(|()| shown.clone())
+        .map_err(|error| NotSaved::Failed(format!("{shown} was not saved: {error}")))
+}
+
+/// Writes beside the file first, so that a full disk leaves the old one as it was.
+fn write_whole(place: &Path, bytes: &[u8]) -> io::Result<()> {
+    let place = place.canonicalize().unwrap_or_else(|_| place.to_owned());
+    let name = place.file_name().ok_or(io::ErrorKind::IsADirectory)?;
+    let mut fresh = std::ffi::OsString::from(".");
+    fresh.push(name);
+    fresh.push(format!(".sandtop-{}", std::process::id()));
+    let fresh = place.with_file_name(fresh);
+    let written = std::fs::write(&fresh, bytes).and_then(|()| std::fs::rename(&fresh, &place));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&fresh);
+    }
+    written
 }
 
 /// Stops this process as Ctrl-Z does, with the terminal given back meanwhile.
@@ -115,4 +156,38 @@ fn suspend(mouse: bool) -> Done {
     let _ = rustix::process::kill_process(me, rustix::process::Signal::STOP);
     let _ = terminal::enter(mouse);
     Done::Redraw(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clipboard_is_reached_through_tmux_and_screen() {
+        assert_eq!(clipboard("hi", false, false), "\x1b]52;c;aGk=\x1b\\");
+        assert_eq!(
+            clipboard("hi", true, false),
+            "\x1b]52;c;aGk=\x1b\\\x1bPtmux;\x1b\x1b]52;c;aGk=\x1b\x1b\\\x1b\\"
+        );
+        let long = clipboard(&"x".repeat(900), false, true);
+        assert_eq!(long.matches("\x1bP").count(), 3);
+        assert!(long.ends_with("\x07\x1b\\"));
+    }
+
+    #[test]
+    fn a_file_is_replaced_only_when_told_and_never_half() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("out.txt");
+        let shown = path.display().to_string();
+        assert_eq!(save(&shown, "one".into(), false), Ok(shown.clone()));
+        let refused = save(&shown, "two".into(), false);
+        assert!(matches!(refused, Err(NotSaved::Exists { .. })));
+        assert_eq!(std::fs::read_to_string(&path).expect("text"), "one");
+        assert_eq!(save(&shown, "two".into(), true), Ok(shown.clone()));
+        assert_eq!(std::fs::read_to_string(&path).expect("text"), "two");
+        let lost = save("/no/such/folder/x", "two".into(), false);
+        assert!(matches!(lost, Err(NotSaved::Failed(_))));
+        let left = std::fs::read_dir(folder.path()).expect("a folder").count();
+        assert_eq!(left, 1);
+    }
 }

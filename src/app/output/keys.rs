@@ -27,7 +27,8 @@ impl OutputState {
             Action::Timestamps => self.shows_times = !self.shows_times,
             Action::NextTab => self.select_by(1),
             Action::PreviousTab => self.select_by(-1),
-            Action::Back => self.search_for(None),
+            Action::Back => self.back(),
+            Action::Select => return self.toggle_selection(),
             Action::NextMatch => return self.go_to_match(Way::Down),
             Action::PreviousMatch => return self.go_to_match(Way::Up),
             Action::Filter => return self.ask_search(),
@@ -56,13 +57,23 @@ impl OutputState {
             Action::CloseRun => self.close(),
             Action::SendInput => self.ask_input(),
             Action::SaveOutput => self.ask_file(now),
-            Action::Copy => self.copy_line(),
+            Action::Copy => self.copy_selection().unwrap_or_else(|| self.copy_line()),
             Action::CopyAll => vec![Wish::Copy(run.text())],
             _ => self.move_view(action),
         }
     }
 
+    /// Gives up what was selected, else what was looked for.
+    fn back(&mut self) {
+        if !self.deselect() {
+            self.search_for(None);
+        }
+    }
+
     fn move_view(&mut self, action: Action) -> Vec<Wish> {
+        if self.move_selection(action) {
+            return Vec::new();
+        }
         let (shape, page) = (self.shape(), self.page.cast_signed());
         let Some(run) = self.current_mut() else {
             return Vec::new();
@@ -161,7 +172,8 @@ impl OutputState {
         };
         vec![Wish::SaveLocal {
             path: path.to_owned(),
-            bytes: run.text().into_bytes(),
+            bytes: run.text().into(),
+            replace: false,
         }]
     }
 
@@ -263,7 +275,7 @@ fn ask(purpose: Purpose, label: String, start: String) -> Vec<Wish> {
     })]
 }
 
-fn tell(sentence: &str) -> Vec<Wish> {
+pub(super) fn tell(sentence: &str) -> Vec<Wish> {
     vec![Wish::Toast(Tone::Plain, sentence.to_owned())]
 }
 

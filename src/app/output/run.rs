@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use super::select::Selection;
 use super::status::RunStatus;
 use super::view::Spot;
 use crate::domain::{ExecEnd, OutputChunk, SandboxRef, StreamId, StreamKind};
@@ -110,6 +111,9 @@ pub struct Run {
     pub(super) place: Option<Spot>,
     /// The line of the match that was last gone to.
     pub(super) found: Option<u64>,
+    pub(super) selection: Option<Selection>,
+    /// The line that the mouse was pressed on.
+    pub(super) pressed: Option<u64>,
 }
 
 impl Run {
@@ -129,6 +133,8 @@ impl Run {
             feeds: [StreamKind::Stdout, StreamKind::Stderr].map(Feed::new),
             place: None,
             found: None,
+            selection: None,
+            pressed: None,
         }
     }
 

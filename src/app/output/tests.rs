@@ -9,6 +9,8 @@ use crate::domain::{Ended, HostName, SandboxId, SandboxRef, StreamKind};
 use crate::keymap::Action;
 use crate::protocol::{Command, FailureKind};
 
+mod selecting;
+
 const PAGE: usize = 5;
 
 fn now() -> DateTime<Utc> {
@@ -240,7 +242,8 @@ fn saving_proposes_a_name_and_writes_plain_text() {
     let saved = state.answer(&Purpose::SaveOutput, " out.txt ");
     let expected = Wish::SaveLocal {
         path: "out.txt".to_owned(),
-        bytes: b"red\n20%\n".to_vec(),
+        bytes: b"red\n20%\n".as_slice().into(),
+        replace: false,
     };
     assert_eq!(saved, [expected]);
     assert!(toasts(&state.answer(&Purpose::SaveOutput, " ")));

@@ -90,7 +90,7 @@ impl Run {
         self.back(end, shape.rows, shape)
     }
 
-    fn back(&self, from: Spot, rows: usize, shape: Shape) -> Spot {
+    pub(super) fn back(&self, from: Spot, rows: usize, shape: Shape) -> Spot {
         // The rows between the start of `line` and where we come from.
         let (mut line, mut above) = (from.line, from.row);
         while above < rows && line > self.first() {
@@ -103,7 +103,7 @@ impl Run {
         }
     }
 
-    fn forward(&self, from: Spot, rows: usize, shape: Shape) -> Spot {
+    pub(super) fn forward(&self, from: Spot, rows: usize, shape: Shape) -> Spot {
         let (mut line, mut below) = (from.line, from.row.saturating_add(rows));
         let mut height = self.height(line, shape);
         while below >= height && line + 1 < self.end_line() {

@@ -83,6 +83,10 @@ pub(super) fn took(span: Duration) -> String {
 fn place(run: &Run, shape: Shape) -> (String, Role) {
     let last = run.bottom(shape).line + 1;
     let end = run.end_line();
+    if let Some(selected) = run.selected() {
+        let count = selected.end() - selected.start() + 1;
+        return (format!("SELECTED {count}: y copies"), Role::Accent);
+    }
     match (run.is_following(), run.is_running()) {
         (true, true) => ("FOLLOWING".to_owned(), Role::Ok),
         (true, false) => (format!("END {end}"), Role::Muted),

@@ -58,12 +58,21 @@ impl Lines<'_> {
         let top = self.run.top(self.shape);
         let (mut y, mut skipped) = (area.y, top.row);
         let mut number = top.line;
+        let selected = self.run.selected();
         while y < area.bottom()
             && let Some(line) = self.run.line(number)
         {
             let shown = self.shown(&line, number);
             let left = Rect::new(area.x, y, area.width, area.bottom() - y);
-            y += self.draw_line(&shown, skipped, left, buf);
+            let height = self.draw_line(&shown, skipped, left, buf);
+            if selected
+                .as_ref()
+                .is_some_and(|lines| lines.contains(&number))
+            {
+                let style = self.pane.theme.style(Role::Selection);
+                buf.set_style(Rect { height, ..left }, style);
+            }
+            y += height;
             skipped = 0;
             number += 1;
         }

@@ -542,7 +542,7 @@ fn settings() -> Settings {
         environment: Environment::new([("HOME", "/no/such/home")], 7),
     };
     Settings {
-        keymap: Keymap::load(None).expect("a keymap"),
+        keymap: Keymap::built_in().expect("a keymap"),
         config: Config::load(&options).expect("settings"),
         owner: owner(),
         host: host(),

@@ -56,11 +56,10 @@ use std::path::Path;
 use app::Settings;
 use cli::{Cli, Front, Global, Verb};
 use config::{Config, Environment, LoadOptions, Paths, create_private};
-use domain::{EngineKind, OwnerKind, Source};
+use domain::{EngineKind, HostName, OwnerKind, Source};
 use manager::{Host, Options};
 use protocol::{Failure, FailureKind};
 use store::Store;
-use ui::theme::Theme;
 
 /// Runs the program and returns its exit code.
 #[must_use]
@@ -101,15 +100,13 @@ fn prepare(cli: &Cli) -> Result<u8, Failure> {
         cli::tell(&format!("log: {}", dir.display()));
     }
     let runtime = runtime(cli.verb.is_some())?;
-    let host = runtime.block_on(choice::host(&config, state.as_deref()))?;
-    let config = config.for_engine(host.engine.kind());
-    let store = store(&host, &config, state.as_deref());
     let code = if let Some(verb) = &cli.verb {
+        let (host, store, config) = runtime.block_on(chosen(config, state.as_deref()))?;
         let served = serve((host, store), config, verb, &cli.global, &options);
         runtime.block_on(served)
     } else {
-        let shown = dashboard((host, store), config, &cli.global, state.as_deref());
-        runtime.block_on(shown)?
+        let around = (&options.environment, state.as_deref());
+        runtime.block_on(dashboard(config, &cli.global, around))?
     };
     // Reading standard input cannot be called off; it must not keep a finished program waiting.
     runtime.shutdown_background();
@@ -158,35 +155,61 @@ async fn serve(
     code
 }
 
-/// Starts the manager, runs the dashboard, and sees the manager out.
+/// Chooses the engine, and opens the record that goes with it.
+async fn chosen(config: Config, state: Option<&Path>) -> Result<(Host, Store, Config), Failure> {
+    let host = choice::host(&config, state).await?;
+    let config = config.for_engine(host.engine.kind());
+    let store = store(&host, &config, state);
+    Ok((host, store, config))
+}
+
+/// Shows the dashboard, starts the manager behind it, and sees the manager out.
 async fn dashboard(
-    (host, store): (Host, Store),
     config: Config,
     global: &Global,
-    state_dir: Option<&Path>,
+    (environment, state): (&Environment, Option<&Path>),
 ) -> Result<u8, Failure> {
-    let settings = Settings {
-        keymap: keymap::Keymap::load(None)?,
-        owner: cli::owner(OwnerKind::Tui),
-        host: host.name.clone(),
-        read_only: global.read_only,
-        demo: host.engine.kind() == EngineKind::Demo,
-        config: config.clone(),
+    let theme = tui::theme(&config.ui, environment);
+    let demo = config.engine == Some(EngineKind::Demo);
+    let first = settings(config.clone(), global, demo)?;
+    let mut behind = None;
+    let connect = async {
+        let (host, store, config) = chosen(config, state).await?;
+        let settings = settings(config, global, demo)?;
+        let options = manager_options(&settings.config, Source::Tui, store);
+        let (close, closed) = tokio::sync::oneshot::channel::<()>();
+        let (handle, events, manager) = manager::spawn(vec![host], options, async {
+            let _ = closed.await;
+        });
+        behind = Some((close, manager));
+        Ok(tui::Connected {
+            handle,
+            events,
+            settings,
+        })
     };
-    let theme = if std::env::var_os("NO_COLOR").is_some() {
-        Theme::mono()
-    } else {
-        Theme::dark()
-    };
-    let (close, closed) = tokio::sync::oneshot::channel::<()>();
-    let options = manager_options(&config, Source::Tui, store);
-    let (handle, events, manager) = manager::spawn(vec![host], options, async {
-        let _ = closed.await;
-    });
-    let code = tui::run(handle, events, settings, theme, state_dir).await;
-    let _ = close.send(());
-    let _ = manager.await;
+    let code = Box::pin(tui::run(first, theme, state, connect)).await;
+    if let Some((close, manager)) = behind {
+        let _ = close.send(());
+        let _ = manager.await;
+    }
     code
+}
+
+fn settings(config: Config, global: &Global, demo: bool) -> Result<Settings, Failure> {
+    let keymap = keymap::Keymap::with(&config.ui.keys)?;
+    Ok(Settings {
+        keymap: if global.read_only {
+            keymap.without_mutations()
+        } else {
+            keymap
+        },
+        owner: cli::owner(OwnerKind::Tui),
+        host: HostName::new(cli::HOST),
+        read_only: global.read_only,
+        demo,
+        config,
+    })
 }
 
 fn manager_options(config: &Config, source: Source, store: Store) -> Options {

@@ -1,6 +1,6 @@
-//! The one shutdown future: ready when the process is asked to end.
+//! The signals that ask the process to end, to stop for a while and to go on.
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Why the process ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,17 +26,61 @@ impl Asked {
 }
 
 /// Waits for SIGTERM or SIGHUP, and for SIGINT too unless the verb handles that itself.
-pub async fn asked_to_end(with_interrupt: bool) -> Asked {
-    let listen = |kind| async move {
-        match signal(kind) {
-            Ok(mut signal) => drop(signal.recv().await),
-            // Without a handler the default action ends the process, which is what was asked for.
-            Err(_) => std::future::pending().await,
+/// It listens from the call on, not only from the first poll.
+pub fn asked_to_end(with_interrupt: bool) -> impl Future<Output = Asked> {
+    let interrupt = with_interrupt.then(|| signal(SignalKind::interrupt()));
+    let terminate = signal(SignalKind::terminate());
+    let hang_up = signal(SignalKind::hangup());
+    async move {
+        tokio::select! {
+            () = arrival(interrupt) => Asked::Interrupt,
+            () = arrival(Some(terminate)) => Asked::Terminate,
+            () = arrival(Some(hang_up)) => Asked::HangUp,
         }
-    };
-    tokio::select! {
-        () = listen(SignalKind::interrupt()), if with_interrupt => Asked::Interrupt,
-        () = listen(SignalKind::terminate()) => Asked::Terminate,
-        () = listen(SignalKind::hangup()) => Asked::HangUp,
+    }
+}
+
+async fn arrival(signal: Option<std::io::Result<Signal>>) {
+    match signal {
+        Some(Ok(mut signal)) => drop(signal.recv().await),
+        // Without a handler the default action ends the process, which is what was asked for.
+        Some(Err(_)) | None => std::future::pending().await,
+    }
+}
+
+/// What a shell tells a program that it puts aside and takes up again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// It shall stop.
+    Stop,
+    /// It goes on.
+    GoOn,
+}
+
+/// Listens to SIGTSTP and SIGCONT.
+#[derive(Debug)]
+pub struct Turns {
+    stop: Signal,
+    go_on: Signal,
+}
+
+impl Turns {
+    /// Starts to listen.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn listen() -> std::io::Result<Self> {
+        Ok(Self {
+            stop: signal(SignalKind::from_raw(libc::SIGTSTP))?,
+            go_on: signal(SignalKind::from_raw(libc::SIGCONT))?,
+        })
+    }
+
+    /// Waits for the next one.
+    pub async fn next(&mut self) -> Turn {
+        tokio::select! {
+            _ = self.stop.recv() => Turn::Stop,
+            _ = self.go_on.recv() => Turn::GoOn,
+        }
     }
 }

@@ -6,6 +6,7 @@ pub mod engine;
 pub mod files;
 pub mod form;
 mod fulfil;
+pub mod hints;
 pub mod inspect;
 pub mod layout;
 pub mod line;
@@ -157,7 +158,7 @@ impl AppState {
                 size,
                 overlay: None,
                 chord: Vec::new(),
-                mouse: true,
+                mouse: settings.config.ui.mouse,
             },
             status: status::StatusState::default(),
             pending: PendingSet::new(seed),
@@ -176,6 +177,16 @@ impl AppState {
             None => Banner::Hidden,
         };
         layout::divide(self.view.size, self.view.focus, self.view.zoom, banner)
+    }
+
+    /// Tells who has the keys now: text that is asked for has them as the editor does.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        match (&self.view.overlay, self.context()) {
+            (Some(_), Context::Prompt) => Mode::Edit,
+            (Some(_), _) => Mode::Nav,
+            (None, _) => self.view.mode,
+        }
     }
 
     /// Tells where a key would be pressed now.

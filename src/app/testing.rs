@@ -97,7 +97,7 @@ impl App {
             environment: Environment::new([("HOME", "/no/such/home")], 7),
         };
         let settings = Settings {
-            keymap: Keymap::load(None).expect("a keymap"),
+            keymap: Keymap::built_in().expect("a keymap"),
             config: Config::load(&options).expect("settings"),
             owner: owner(),
             host: host(),

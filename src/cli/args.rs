@@ -392,4 +392,6 @@ pub enum ConfigVerb {
     Check,
     /// Print the built-in settings with their explanations
     Default,
+    /// Print all keys of the dashboard as `[keys]` takes them
+    Keys,
 }

@@ -9,6 +9,7 @@ use super::session::unexpected;
 use super::{Front, exit};
 use crate::config::{Config, DEFAULT_TOML, LoadOptions, Paths, create_private};
 use crate::domain::{Check, CheckLevel, HOST_IMAGE, HostName};
+use crate::keymap::Keymap;
 use crate::protocol::{Command, Failure, FailureKind, Reply};
 
 /// `config`; works also when the file is broken, except where it is what was asked for.
@@ -17,6 +18,7 @@ pub(super) fn config(verb: ConfigVerb, options: &LoadOptions, format: Format) ->
         ConfigVerb::Default => default(format)?,
         ConfigVerb::Path => path(options, format)?,
         ConfigVerb::Show => show(&Config::load(options)?, format)?,
+        ConfigVerb::Keys => keys(&Config::load(options)?, format)?,
         ConfigVerb::Check => check(&Config::load(options)?, format)?,
     }
     Ok(exit::OK)
@@ -42,6 +44,17 @@ fn path(options: &LoadOptions, format: Format) -> Outcome {
 
 fn show(config: &Config, format: Format) -> Outcome {
     let text = config.to_toml();
+    match format {
+        Format::Json => print::json(&as_json(&text)),
+        Format::Text => print::line(text.trim_end()),
+    }
+}
+
+/// Prints the keys in force, each with what it does.
+fn keys(config: &Config, format: Format) -> Outcome {
+    let text = Keymap::with(&config.ui.keys)
+        .map_err(Failure::from)?
+        .to_toml();
     match format {
         Format::Json => print::json(&as_json(&text)),
         Format::Text => print::line(text.trim_end()),

@@ -78,7 +78,7 @@ struct Variable {
 }
 
 /// All variables but `SANDTOP_CONFIG`, which names the file.
-const VARIABLES: [Variable; 16] = [
+const VARIABLES: [Variable; 17] = [
     Variable {
         name: "SANDTOP_ENGINE",
         key: &["engine"],
@@ -98,6 +98,11 @@ const VARIABLES: [Variable; 16] = [
         name: "SANDTOP_LOG",
         key: &["log", "level"],
         put: |raw, text| set(&mut raw.log.level, text.to_owned()),
+    },
+    Variable {
+        name: "SANDTOP_THEME",
+        key: &["ui", "theme"],
+        put: |raw, text| set(&mut raw.ui.theme, text.to_owned()),
     },
     Variable {
         name: "DOCKER_HOST",

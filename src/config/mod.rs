@@ -11,6 +11,7 @@ mod resolve;
 mod show;
 #[cfg(test)]
 mod tests;
+mod ui;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,6 +24,7 @@ use error::invalid;
 pub use new_sandbox::{NewSandbox, key_value};
 pub use paths::{Paths, create_private};
 use resolve::Layers;
+pub use ui::{AsciiChoice, ThemeChoice, UiSettings};
 
 use crate::code::{Languages, Policy};
 use crate::domain::{
@@ -68,6 +70,8 @@ pub struct Config {
     pub adopt: AdoptRules,
     /// How much of the past is kept.
     pub retention: Retention,
+    /// How the dashboard looks, and its keys.
+    pub ui: UiSettings,
     /// `off`, `error`, `warn`, `info`, `debug` or `trace`.
     pub log_level: String,
     /// The file that was read, if there was one.

@@ -7,6 +7,7 @@ use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, forward_to_deserialize_any};
 
 use super::error::{KeyPath, Step};
+use super::ui::RawKeys;
 use crate::code::Definition;
 
 /// A whole file.
@@ -22,7 +23,9 @@ pub(super) struct RawConfig {
     pub(super) output: RawOutput,
     pub(super) adopt: RawAdopt,
     pub(super) store: RawStore,
+    pub(super) ui: RawUi,
     pub(super) log: RawLog,
+    pub(super) keys: RawKeys,
     pub(super) profiles: BTreeMap<String, RawSandbox>,
     pub(super) languages: BTreeMap<String, Definition>,
 }
@@ -112,6 +115,16 @@ pub(super) struct RawStore {
     pub(super) run_output: Option<String>,
 }
 
+/// `[ui]`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawUi {
+    pub(super) theme: Option<String>,
+    pub(super) ascii: Option<String>,
+    pub(super) mouse: Option<bool>,
+    pub(super) remember: Option<bool>,
+}
+
 /// `[log]`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -126,6 +139,8 @@ impl RawConfig {
         profiles.extend(self.profiles);
         let mut languages = base.languages;
         languages.extend(self.languages);
+        let mut keys = base.keys;
+        keys.extend(self.keys);
         Self {
             engine: self.engine.or(base.engine),
             docker: RawDocker {
@@ -151,9 +166,16 @@ impl RawConfig {
                 keep_size: self.store.keep_size.or(base.store.keep_size),
                 run_output: self.store.run_output.or(base.store.run_output),
             },
+            ui: RawUi {
+                theme: self.ui.theme.or(base.ui.theme),
+                ascii: self.ui.ascii.or(base.ui.ascii),
+                mouse: self.ui.mouse.or(base.ui.mouse),
+                remember: self.ui.remember.or(base.ui.remember),
+            },
             log: RawLog {
                 level: self.log.level.or(base.log.level),
             },
+            keys,
             profiles,
             languages,
         }
@@ -212,8 +234,8 @@ impl RawDeps {
 }
 
 /// The tables whose keys are fixed.
-pub(super) const SECTIONS: [&str; 9] = [
-    "docker", "sandbox", "manager", "code", "deps", "output", "adopt", "store", "log",
+pub(super) const SECTIONS: [&str; 10] = [
+    "docker", "sandbox", "manager", "code", "deps", "output", "adopt", "store", "ui", "log",
 ];
 
 /// Returns the keys that a table may hold; none where any key may stand.
@@ -238,6 +260,7 @@ pub(super) fn keys_in_section(section: &str) -> &'static [&'static str] {
         "output" => keys_of::<RawOutput>(),
         "adopt" => keys_of::<RawAdopt>(),
         "store" => keys_of::<RawStore>(),
+        "ui" => keys_of::<RawUi>(),
         "log" => keys_of::<RawLog>(),
         _ => &[],
     }

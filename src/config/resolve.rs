@@ -7,7 +7,9 @@ use super::document::Document;
 use super::environment::EnvironmentLayer;
 use super::error::{BadValue, KeyPath, invalid};
 use super::raw::{RawAdopt, RawConfig, RawDeps, RawManager, RawSandbox, RawStore};
-use super::{Config, DEFAULT_TOML, DepsSettings, IndexSettings, ManagerSettings, Profile, check};
+use super::{
+    Config, DEFAULT_TOML, DepsSettings, IndexSettings, ManagerSettings, Profile, check, ui,
+};
 use crate::code::Languages;
 use crate::domain::{AdoptRules, EngineKind, Limits, Mount, Network, Retention};
 use crate::protocol::Failure;
@@ -67,6 +69,7 @@ impl Layers {
             )?,
             adopt: adopt(&raw.adopt, &at("adopt"))?,
             retention: retention(&raw.store, &at("store"))?,
+            ui: ui::settings(raw)?,
             log_level: at("log").read("level", raw.log.level.as_deref(), check::level)?,
             source: None,
         })

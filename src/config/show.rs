@@ -6,7 +6,7 @@ use super::raw::{
     RawAdopt, RawCode, RawConfig, RawDeps, RawDocker, RawLog, RawManager, RawOutput, RawSandbox,
     RawStore,
 };
-use super::{Config, DepsSettings, ManagerSettings, Profile};
+use super::{Config, DepsSettings, ManagerSettings, Profile, ui};
 use crate::domain::{Access, Grace, Mount, Network};
 use crate::text::masked_value;
 
@@ -14,6 +14,7 @@ impl Config {
     /// Writes the settings that hold, in the words of the file; values of variables with secret names are masked.
     #[must_use]
     pub fn to_toml(&self) -> String {
+        let (ui, keys) = ui::raw(&self.ui);
         let raw = RawConfig {
             engine: Some(self.engine.map_or("", |kind| kind.word()).to_owned()),
             docker: RawDocker {
@@ -40,9 +41,11 @@ impl Config {
                 keep_size: Some(size(self.retention.total_bytes)),
                 run_output: Some(size(self.retention.run_bytes)),
             },
+            ui,
             log: RawLog {
                 level: Some(self.log_level.clone()),
             },
+            keys,
             profiles: self
                 .profiles
                 .iter()

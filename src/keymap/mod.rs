@@ -4,10 +4,12 @@ mod action;
 mod context;
 mod key;
 mod load;
+mod own;
 
 pub use action::Action;
 pub use context::Context;
 pub use key::{Key, KeyCode, NoKey, pretty_chord};
+pub use own::{BadKeys, OwnKeys};
 
 use crate::protocol::Failure;
 
@@ -62,12 +64,25 @@ pub struct Binding {
 }
 
 impl Keymap {
-    /// Reads the built-in keymap, and over it the user's: a file name for messages and its text.
+    /// Returns the keys as they are when nothing is changed.
     ///
     /// # Errors
-    /// The user's text is no TOML, names an unknown context, action or key, or two of its rows clash.
-    pub fn load(user: Option<(&str, &str)>) -> Result<Self, Failure> {
-        load::load(user)
+    /// The program itself is broken.
+    pub fn built_in() -> Result<Self, Failure> {
+        load::built_in()
+    }
+
+    /// Returns the built-in keys with a person's own over them.
+    ///
+    /// # Errors
+    /// A context, action or key is unknown, or two actions have the same keys.
+    pub fn with(own: &OwnKeys) -> Result<Self, BadKeys> {
+        let built_in = load::built_in().map_err(|failure| BadKeys {
+            context: String::new(),
+            action: None,
+            message: failure.message,
+        })?;
+        own::lay_over(built_in, own)
     }
 
     /// Finds what a key does after the keys of an unfinished chord.
@@ -139,6 +154,12 @@ impl Keymap {
         bindings
     }
 
+    /// Writes all keys as `[keys]` of the settings takes them, each with what it does.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        own::write(self)
+    }
+
     /// Unbinds all that changes something, for read-only mode; no key gets another meaning by that.
     #[must_use]
     pub fn without_mutations(mut self) -> Self {
@@ -173,7 +194,7 @@ mod tests {
     use super::*;
 
     fn keymap() -> Keymap {
-        Keymap::load(None).expect("a sound keymap")
+        Keymap::built_in().expect("a sound keymap")
     }
 
     fn press(keymap: &Keymap, context: Context, key: &str) -> Resolution {

@@ -12,6 +12,7 @@ use super::recovery::Recovery;
 use super::terminal;
 use crate::app::{Effect, Msg, NotSaved};
 use crate::manager::ManagerHandle;
+use crate::protocol::Request;
 
 /// GNU screen passes on sequences of this length.
 const SCREEN_PIECE: usize = 512;
@@ -22,27 +23,17 @@ pub(super) enum Done {
     Nothing,
     /// Something to tell the core.
     Tell(Msg),
-    /// The screen must be drawn from scratch.
-    Redraw(Option<Msg>),
     /// The program ends.
     Quit,
 }
 
 /// Does one effect.
-pub(super) fn perform(
-    effect: Effect,
-    handle: &ManagerHandle,
-    recovery: &Recovery,
-    mouse: bool,
-) -> Done {
+pub(super) fn perform(effect: Effect, handle: Option<&ManagerHandle>, recovery: &Recovery) -> Done {
     match effect {
-        Effect::Submit(request) => match handle.submit(request) {
-            Ok(()) => Done::Nothing,
-            Err(busy) => Done::Tell(Msg::Busy(busy.0.id)),
-        },
+        Effect::Submit(request) => submit(handle, request),
         Effect::Copy(text) => copy(&text),
         Effect::EditExternally { text, extension } => {
-            Done::Redraw(Some(Msg::Edited(edit(&text, &extension, mouse))))
+            Done::Tell(Msg::Edited(edit(&text, &extension)))
         }
         Effect::SaveLocal {
             path,
@@ -53,12 +44,20 @@ pub(super) fn perform(
             let _ = terminal::set_mouse(ours);
             Done::Nothing
         }
-        Effect::Suspend => suspend(mouse),
+        Effect::Suspend => suspend(),
         Effect::Recovery(buffers) => {
             recovery.keep(&buffers);
             Done::Nothing
         }
         Effect::Quit => Done::Quit,
+    }
+}
+
+fn submit(handle: Option<&ManagerHandle>, request: Request) -> Done {
+    let id = request.id;
+    match handle.map(|handle| handle.submit(request)) {
+        Some(Ok(())) => Done::Nothing,
+        Some(Err(_)) | None => Done::Tell(Msg::Busy(id)),
     }
 }
 
@@ -92,8 +91,8 @@ fn clipboard(text: &str, tmux: bool, screen: bool) -> String {
     plain
 }
 
-/// Lets the person edit text in the editor of their choice.
-fn edit(text: &str, extension: &str, mouse: bool) -> Result<String, String> {
+/// Lets the person edit text in the editor of their choice; the terminal is free for it.
+fn edit(text: &str, extension: &str) -> Result<String, String> {
     let editor = ["VISUAL", "EDITOR"]
         .iter()
         .find_map(|name| std::env::var(name).ok())
@@ -101,16 +100,13 @@ fn edit(text: &str, extension: &str, mouse: bool) -> Result<String, String> {
     let editor = editor.unwrap_or_else(|| "vi".to_owned());
     let file = std::env::temp_dir().join(format!("sandtop-{}.{extension}", std::process::id()));
     std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
-    terminal::leave();
     let status = Command::new("sh")
         .args(["-c", &format!("{editor} \"$1\""), "sh"])
         .arg(&file)
         .status();
-    let entered = terminal::enter(mouse);
     let edited =
         std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()));
     let _ = std::fs::remove_file(&file);
-    entered.map_err(|error| error.to_string())?;
     match status {
         Ok(status) if status.success() => edited,
         Ok(status) => Err(format!("{editor} ended with {status}")),
@@ -149,13 +145,11 @@ fn write_whole(place: &Path, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-/// Stops this process as Ctrl-Z does, with the terminal given back meanwhile.
-fn suspend(mouse: bool) -> Done {
-    terminal::leave();
+/// Stops this process as Ctrl-Z does; the terminal was given back before.
+fn suspend() -> Done {
     let me = rustix::process::getpid();
     let _ = rustix::process::kill_process(me, rustix::process::Signal::STOP);
-    let _ = terminal::enter(mouse);
-    Done::Redraw(None)
+    Done::Nothing
 }
 
 #[cfg(test)]

@@ -41,8 +41,17 @@ fn key(event: KeyEvent) -> Option<Key> {
         _ => return None,
     };
     let has = |modifier| event.modifiers.contains(modifier);
-    // A capital letter says itself that Shift was held; so does the key that goes back.
-    let shift = has(KeyModifiers::SHIFT) && !matches!(code, KeyCode::Char(_) | KeyCode::BackTab);
+    // A capital letter says itself that Shift was held, so does the key that goes back, and with the others here most
+    // terminals do not tell it.
+    let shift = has(KeyModifiers::SHIFT)
+        && !matches!(
+            code,
+            KeyCode::Char(_)
+                | KeyCode::BackTab
+                | KeyCode::Enter
+                | KeyCode::Backspace
+                | KeyCode::Esc
+        );
     Some(Key {
         code,
         ctrl: has(KeyModifiers::CONTROL),

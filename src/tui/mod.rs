@@ -2,22 +2,24 @@
 
 mod effects;
 mod input;
+mod look;
+mod opening;
+mod pace;
 mod recovery;
 mod terminal;
 
 use std::collections::VecDeque;
-use std::io::Write;
+use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::Utc;
 use crossterm::event::EventStream;
-use crossterm::queue;
-use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
 use futures_util::StreamExt;
 use ratatui::layout::Rect;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 
 use crate::app::files::HostPlaces;
 use crate::app::pending::{Pending, Purpose};
@@ -25,85 +27,119 @@ use crate::app::reap::rules;
 use crate::app::{AppState, Effect, Msg, Settings, update};
 use crate::manager::ManagerHandle;
 use crate::protocol::{Command, Event, Failure, FailureKind, Topic};
-use crate::signals::asked_to_end;
+use crate::signals::{Asked, Turn, Turns, asked_to_end};
 use crate::ui::theme::Theme;
 use effects::{Done, perform};
+pub use look::theme;
+pub use opening::Connected;
+use pace::{Pace, Urgency};
 use recovery::Recovery;
 use terminal::{Guard, Screen};
 
-/// The least time between two drawings.
-const FRAME: Duration = Duration::from_millis(16);
 /// Events taken from the channel at once.
 const BATCH: usize = 256;
 /// The longest time that events take before keys and the screen get their turn.
 pub const TURN: Duration = Duration::from_millis(4);
+/// How long the program may take to end by itself once it was asked to.
+const LAST_RESORT: Duration = Duration::from_secs(15);
+/// How long the reader of keys may take to let go of the terminal.
+const LETTING_GO: Duration = Duration::from_millis(50);
 
 /// What the loop works with.
 struct Loop {
     state: AppState,
     theme: Theme,
-    handle: ManagerHandle,
+    /// Missing until an engine was chosen.
+    handle: Option<ManagerHandle>,
     recovery: Recovery,
     screen: Screen,
-    dirty: bool,
+    /// Missing while another program has the terminal.
+    input: Option<EventStream>,
+    pace: Pace,
     quit: bool,
 }
 
-/// Runs the dashboard until the person leaves; returns the exit code.
+/// Runs the dashboard until the person leaves; returns the exit code. The first picture is there before `connect` begins.
 ///
 /// # Errors
-/// The terminal cannot be used.
+/// The terminal cannot be used, or there is no engine to connect to.
 pub async fn run(
-    handle: ManagerHandle,
-    events: mpsc::Receiver<Event>,
     settings: Settings,
     theme: Theme,
     state_dir: Option<&Path>,
+    connect: impl Future<Output = Result<Connected, Failure>>,
 ) -> Result<u8, Failure> {
-    let broken = |error: std::io::Error| {
-        Failure::new(
-            FailureKind::Internal,
-            format!("the terminal cannot be used: {error}"),
-        )
-    };
-    let (guard, screen) = Guard::take(true).map_err(broken)?;
-    let size = screen.size().map_err(broken)?;
-    let seed = format!(
-        "{:x}{:x}",
-        std::process::id(),
-        Utc::now().timestamp_millis()
-    );
-    let recovery = Recovery::new(state_dir.unwrap_or(&std::env::temp_dir()));
-    let host = HostPlaces {
-        home: std::env::var_os("HOME").map(Into::into),
-        here: std::env::current_dir().unwrap_or_default(),
-    };
-    let state = AppState::new(
-        settings,
-        seed,
-        host,
-        Rect::new(0, 0, size.width, size.height),
-        Utc::now(),
-    );
-    let mut looping = Loop {
-        state,
-        theme,
-        handle,
-        recovery,
-        screen,
-        dirty: true,
-        quit: false,
-    };
-    looping.begin();
-    let code = looping.serve(events).await;
-    looping.recovery_at_end();
+    // From here on, nothing that ends the program does so before the terminal is given back.
+    let end = asked_to_end(true);
+    tokio::pin!(end);
+    tokio::spawn(end_anyway());
+    if theme.is_colourful() {
+        // It was asked for; the library would go by NO_COLOR alone.
+        crossterm::style::force_color_output(true);
+    }
+    let guard = Guard::take(settings.config.ui.mouse, state_dir).map_err(broken)?;
+    let mut looping = Loop::new(settings, theme, state_dir).map_err(broken)?;
+    let code = looping.show(end, connect).await;
     drop(guard);
-    code.map_err(broken)
+    code
+}
+
+fn broken(error: impl std::fmt::Display) -> Failure {
+    let message = format!("the terminal cannot be used: {error}");
+    Failure::new(FailureKind::Internal, message)
+}
+
+/// Ends a program that was asked to end and hangs, such as in writing to a terminal that takes nothing.
+async fn end_anyway() {
+    let asked = asked_to_end(true).await;
+    sleep(LAST_RESORT).await;
+    let _ = crossterm::terminal::disable_raw_mode();
+    std::process::exit(asked.exit_code().into());
 }
 
 impl Loop {
-    /// Shows the first frame, takes back what a crash left, and starts to watch.
-    fn begin(&mut self) {
+    fn new(settings: Settings, theme: Theme, state_dir: Option<&Path>) -> io::Result<Self> {
+        let screen = Screen::new()?;
+        let (width, height) = screen.size()?;
+        let (pid, now) = (std::process::id(), Utc::now());
+        let seed = format!("{pid:x}{:x}", now.timestamp_millis());
+        let host = HostPlaces {
+            home: std::env::var_os("HOME").map(Into::into),
+            here: std::env::current_dir().unwrap_or_default(),
+        };
+        let size = Rect::new(0, 0, width, height);
+        Ok(Self {
+            state: AppState::new(settings, seed, host, size, now),
+            theme,
+            handle: None,
+            recovery: Recovery::new(state_dir.unwrap_or(&std::env::temp_dir())),
+            screen,
+            input: Some(EventStream::new()),
+            pace: Pace::new(Instant::now()),
+            quit: false,
+        })
+    }
+
+    /// Shows the first picture, waits for the engine, and serves.
+    async fn show(
+        &mut self,
+        mut end: impl Future<Output = Asked> + Unpin,
+        connect: impl Future<Output = Result<Connected, Failure>>,
+    ) -> Result<u8, Failure> {
+        let connected = match self.open(&mut end, connect).await? {
+            Ok(connected) => connected,
+            Err(code) => return Ok(code),
+        };
+        self.state.settings = Arc::new(connected.settings);
+        self.begin(connected.handle);
+        let code = self.serve(&mut end, connected.events).await;
+        self.recovery_at_end();
+        code.map_err(broken)
+    }
+
+    /// Takes back what a crash left, and starts to watch.
+    fn begin(&mut self, handle: ManagerHandle) {
+        self.handle = Some(handle);
         let left = self.recovery.take();
         self.tell(Msg::Recovered(left));
         let settings = &self.state.settings;
@@ -124,32 +160,38 @@ impl Loop {
         }
     }
 
-    async fn serve(&mut self, mut events: mpsc::Receiver<Event>) -> std::io::Result<u8> {
-        let mut input = EventStream::new();
+    async fn serve(
+        &mut self,
+        mut end: impl Future<Output = Asked> + Unpin,
+        mut events: mpsc::Receiver<Event>,
+    ) -> io::Result<u8> {
         let mut second = interval(Duration::from_secs(1));
         second.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let end = asked_to_end(true);
-        tokio::pin!(end);
-        let mut next_frame = Instant::now();
+        let mut turns = Turns::listen()?;
         let mut batch = Vec::with_capacity(BATCH);
         let mut waiting = VecDeque::with_capacity(BATCH);
         while !self.quit {
+            let due = self.pace.due();
             tokio::select! {
                 biased;
                 asked = &mut end => return Ok(asked.exit_code()),
-                event = input.next() => match event {
-                    Some(Ok(event)) => self.input(event),
+                turn = turns.next() => self.pause_or_go_on(turn),
+                event = next(&mut self.input) => match event {
+                    Some(Ok(event)) => self.take_input(event),
                     // The terminal is gone, and with it the person.
-                    Some(Err(_)) | None => return Ok(129),
+                    Some(Err(_)) | None => return Ok(Asked::HangUp.exit_code()),
                 },
-                () = sleep_until(next_frame), if self.dirty => {
-                    self.draw()?;
-                    next_frame = Instant::now() + FRAME;
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => self.draw()?,
+                _ = second.tick() => {
+                    if terminal::is_gone() {
+                        return Ok(Asked::HangUp.exit_code());
+                    }
+                    self.tell(Msg::Tick(Utc::now()));
+                    break_on_purpose();
                 }
-                _ = second.tick() => self.tell(Msg::Tick(Utc::now())),
                 count = events.recv_many(&mut batch, BATCH), if waiting.is_empty() => {
                     if count == 0 {
-                        return Ok(1);
+                        return Err(io::Error::other("the manager ended; the log says why"));
                     }
                     waiting.extend(batch.drain(..));
                     self.take_turn(&mut waiting);
@@ -170,45 +212,74 @@ impl Loop {
         }
     }
 
-    fn input(&mut self, event: crossterm::event::Event) {
+    fn take_input(&mut self, event: crossterm::event::Event) {
         if let Some(message) = input::message(event) {
             self.tell(message);
         }
     }
 
+    /// Gives the terminal back before a shell puts the program aside, and takes it again afterwards.
+    fn pause_or_go_on(&mut self, turn: Turn) {
+        match turn {
+            Turn::Stop => self.perform(vec![Effect::Suspend]),
+            Turn::GoOn => self.come_back(),
+        }
+    }
+
     /// Tells the core something and does what it asks for.
     fn tell(&mut self, message: Msg) {
+        self.pace.note(Urgency::of(&message));
         let effects = update(&mut self.state, message);
-        self.dirty = true;
         self.perform(effects);
     }
 
     fn perform(&mut self, effects: Vec<Effect>) {
         for effect in effects {
-            match perform(effect, &self.handle, &self.recovery, self.state.view.mouse) {
+            let lends = matches!(effect, Effect::EditExternally { .. } | Effect::Suspend);
+            if lends {
+                self.let_go();
+            }
+            let done = perform(effect, self.handle.as_ref(), &self.recovery);
+            if lends {
+                self.come_back();
+            }
+            match done {
                 Done::Nothing => {}
                 Done::Tell(message) => self.tell(message),
-                Done::Redraw(message) => {
-                    let _ = self.screen.resize(self.state.view.size);
-                    if let Some(message) = message {
-                        self.tell(message);
-                    }
-                }
                 Done::Quit => self.quit = true,
             }
         }
     }
 
-    /// Draws in one go, so that no half picture is seen.
-    fn draw(&mut self) -> std::io::Result<()> {
+    /// Stops reading keys and leaves the terminal, so that what comes now gets every key.
+    fn let_go(&mut self) {
+        self.input = None;
+        // The reader's thread holds a lock until it has seen that; waiting for events waits for the lock.
+        let _ = crossterm::event::poll(LETTING_GO);
+        terminal::leave();
+    }
+
+    /// Takes the terminal again, whoever had it and whatever size it has now.
+    fn come_back(&mut self) {
+        if let Err(error) = terminal::enter(self.state.view.mouse) {
+            tracing::warn!(%error, "the terminal could not be taken again");
+        }
+        self.input.get_or_insert_default();
+        self.screen.forget();
+        if let Ok((width, height)) = self.screen.size() {
+            self.tell(Msg::Resize { width, height });
+        }
+    }
+
+    fn draw(&mut self) -> io::Result<()> {
         // Colouring catches up a little with every frame.
-        self.dirty = self.state.editor.advance_highlighting();
-        queue!(std::io::stdout(), BeginSynchronizedUpdate)?;
+        let rest = self.state.editor.advance_highlighting();
         let (state, theme) = (&self.state, &self.theme);
-        self.screen
-            .draw(|frame| crate::ui::draw(frame, state, theme))?;
-        queue!(std::io::stdout(), EndSynchronizedUpdate)?;
-        std::io::stdout().flush()
+        let drawn = self
+            .screen
+            .draw(|frame| crate::ui::draw(frame, state, theme));
+        self.pace.drawn(Instant::now(), rest);
+        drawn
     }
 
     /// Keeps what is unsaved; a person who quit has answered that question.
@@ -220,3 +291,25 @@ impl Loop {
         }
     }
 }
+
+/// Waits for the terminal's next event.
+async fn next(input: &mut Option<EventStream>) -> Option<io::Result<crossterm::event::Event>> {
+    match input {
+        Some(input) => input.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Breaks the program where a test asks for it, to see that the terminal survives; releases have no such thing.
+#[cfg(debug_assertions)]
+#[expect(clippy::panic)]
+fn break_on_purpose() {
+    match std::env::var("SANDTOP_TEST_BREAK").as_deref() {
+        Ok("screen") => panic!("the screen broke on purpose"),
+        Ok("task") => drop(tokio::spawn(async { panic!("a task broke on purpose") })),
+        _ => {}
+    }
+}
+
+#[cfg(not(debug_assertions))]
+fn break_on_purpose() {}

@@ -8,8 +8,9 @@ use ratatui::widgets::Widget;
 use super::theme::{Role, Theme};
 use super::widgets::meter;
 use crate::app::pending::Progress;
-use crate::app::{AppState, Tone};
-use crate::text::{human, safe_line};
+use crate::app::{AppState, Tone, hints};
+use crate::keymap::pretty_chord;
+use crate::text::{human, safe_line, truncate};
 
 /// Cells of a progress bar.
 const BAR: usize = 10;
@@ -20,20 +21,31 @@ const SPINNER: [&str; 4] = ["|", "/", "-", "\\"];
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &AppState, theme: &Theme) {
     let mut spans = vec![
         Span::styled(
-            format!(" {} ", state.view.mode.word()),
+            format!(" {} ", state.mode().word()),
             theme.style(Role::Mode),
         ),
         Span::raw(" "),
     ];
+    spans.extend(chord(state, theme));
     spans.extend(pending(state, theme));
+    let used: usize = spans.iter().map(Span::width).sum();
+    let left = usize::from(area.width).saturating_sub(used);
     match state.status.current() {
-        Some(toast) => spans.push(Span::styled(
-            safe_line(&toast.text),
-            theme.style(role_of(toast.tone)),
-        )),
-        None => spans.extend(hints(state, theme)),
+        Some(toast) => {
+            let words = safe_line(&toast.text);
+            let words = truncate(&words, left).into_owned();
+            spans.push(Span::styled(words, theme.style(role_of(toast.tone))));
+        }
+        None => spans.extend(hints(state, theme, left)),
     }
     Line::from(spans).render(area, frame.buffer_mut());
+}
+
+/// Shows the keys of a chord that wait for the next one.
+fn chord(state: &AppState, theme: &Theme) -> Option<Span<'static>> {
+    let chord = &state.view.chord;
+    let text = format!("{} …  ", pretty_chord(chord));
+    (!chord.is_empty()).then(|| Span::styled(text, theme.style(Role::Key)))
 }
 
 fn role_of(tone: Tone) -> Role {
@@ -82,14 +94,14 @@ fn far(progress: &Progress, theme: &Theme) -> String {
     }
 }
 
-fn hints<'a>(state: &AppState, theme: &Theme) -> Vec<Span<'a>> {
-    let mut spans = Vec::new();
-    for hint in state.settings.keymap.hints(state.context()) {
-        spans.push(Span::styled(hint.keys.clone(), theme.style(Role::Key)));
-        spans.push(Span::styled(
-            format!(" {}  ", hint.label),
-            theme.style(Role::Muted),
-        ));
-    }
-    spans
+fn hints(state: &AppState, theme: &Theme, columns: usize) -> Vec<Span<'static>> {
+    let placed = hints::place(state, columns).into_iter();
+    let spans = placed.flat_map(|hint| {
+        let label = format!(" {}  ", hint.label);
+        [
+            Span::styled(hint.keys, theme.style(Role::Key)),
+            Span::styled(label, theme.style(Role::Muted)),
+        ]
+    });
+    spans.collect()
 }

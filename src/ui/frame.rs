@@ -2,23 +2,11 @@
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::symbols::border;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType};
 
 use super::theme::{Role, Theme};
 use crate::text::safe_line;
-
-const ASCII: border::Set<'_> = border::Set {
-    top_left: "+",
-    top_right: "+",
-    bottom_left: "+",
-    bottom_right: "+",
-    vertical_left: "|",
-    vertical_right: "|",
-    horizontal_top: "-",
-    horizontal_bottom: "-",
-};
 
 /// Draws the border and returns the area inside.
 pub(super) fn draw<'a>(
@@ -53,13 +41,9 @@ pub(super) fn draw<'a>(
         BorderType::Plain
     };
     let block = Block::bordered()
+        .border_type(kind)
         .border_style(theme.style(role))
         .title(Line::from(title));
-    let block = if theme.ascii {
-        block.border_set(ASCII)
-    } else {
-        block.border_type(kind)
-    };
     let inner = block.inner(area);
     frame.render_widget(block, area);
     inner

@@ -5,6 +5,7 @@ pub mod editor;
 pub mod files;
 mod footer;
 mod frame;
+mod glyphs;
 mod header;
 pub mod output;
 mod overlay;
@@ -31,6 +32,11 @@ use theme::{Role, Theme};
 
 /// Draws everything.
 pub fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme) {
+    draw_all(frame, state, theme);
+    theme.finish(frame.buffer_mut());
+}
+
+fn draw_all(frame: &mut Frame<'_>, state: &AppState, theme: &Theme) {
     let Some(areas) = state.areas() else {
         return too_small(frame, theme);
     };

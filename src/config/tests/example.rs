@@ -3,6 +3,7 @@
 use super::super::error::KeyPath;
 use super::super::raw::{SECTIONS, keys_in, keys_in_section};
 use super::*;
+use crate::keymap::{Action, Context, Keymap};
 
 #[test]
 fn the_example_is_the_defaults() {
@@ -21,7 +22,7 @@ fn the_example_holds_every_key() {
     for key in keys_in(&KeyPath::default()) {
         let is_there = table.contains_key(*key) || DEFAULT_TOML.contains(&format!("# [{key}."));
         assert!(is_there, "{key}");
-        let is_section = !["engine", "profiles", "languages"].contains(key);
+        let is_section = !["engine", "profiles", "languages", "keys"].contains(key);
         assert_eq!(SECTIONS.contains(key), is_section, "{key}");
     }
     for section in SECTIONS {
@@ -63,6 +64,21 @@ fn the_commented_profile_works() {
     assert_eq!(big.limits.memory_bytes, Some(2048 * MIB));
     assert_eq!(big.limits.cpus, Some(4.0));
     assert_eq!(big.image, "python:3.12-slim");
+}
+
+#[test]
+fn the_commented_keys_work() {
+    let lines: Vec<&str> = DEFAULT_TOML
+        .lines()
+        .skip_while(|line| *line != "# [keys.sandboxes]")
+        .map_while(|line| line.strip_prefix("# "))
+        .collect();
+    let config = resolve(&lines.join("\n"), &[]).expect("valid");
+    let keymap = Keymap::with(&config.ui.keys).expect("a keymap");
+    let keys = |action| keymap.keys_of(Context::Sandboxes, action);
+    assert_eq!(keys(Action::Inspect), Some("v".into()));
+    assert_eq!(keys(Action::Kill), None);
+    assert_eq!(keys(Action::Suspend), None);
 }
 
 #[test]

@@ -86,6 +86,13 @@ fn defaults() -> Config {
             reap: false,
         },
         retention: Retention::default(),
+        ui: UiSettings {
+            theme: ThemeChoice::Auto,
+            ascii: AsciiChoice::Auto,
+            mouse: true,
+            remember: true,
+            keys: BTreeMap::new(),
+        },
         log_level: "info".into(),
         source: Some("config.toml".into()),
     }

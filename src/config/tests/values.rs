@@ -28,6 +28,15 @@ deps.ttl_hours = 87601 => deps.ttl_hours => `87601` is too long; use 87600 or le
 deps.cache_dir = 'x' => deps.cache_dir => `x` is not an absolute path; start it with `/` or `~/`
 output.json_limit = '2g' => output.json_limit => `2g` is too much; use 1g or less
 log.level = 'infos' => log.level => `infos` is not a level; did you mean `info`?
+ui.theme = 'drak' => ui.theme => `drak` is not a theme; did you mean `dark`?
+ui.theme = 'pink' => ui.theme => `pink` is not a theme; use one of: auto, dark, light, contrast, mono
+ui.ascii = 'yes' => ui.ascii => `yes` is no answer here; use one of: auto, always, never
+ui.mouse = 'on' => ui.mouse => expected true or false, found string "on"
+keys.flies.open = 'x' => keys.flies => there are no keys for this; did you mean `files`?
+keys.files.opne = 'x' => keys.files.opne => there is no such action; did you mean `open`?
+keys.files.open = 'xx' => keys.files.open => `xx` is no key; write one such as "c", "ctrl-r", "f9", "pageup" or "g g"
+keys.files.open = 3 => keys.files.open => expected a key in quotes or a list of keys, found integer `3`
+keys.files = { open = 'x', rename = 'x' } => keys.files.rename => `x` is given to `open` too
 profiles.default.timeout = 1 => profiles.default => this profile is `[sandbox]` itself; set its keys there
 profiles.'a b'.timeout = 1 => profiles."a b" => a profile is named with 1 to 63 letters, digits, `-`, `_` or `.`
 profiles.big.memory_limit = '1' => profiles.big.memory_limit => `1` is too little; use 6m or more

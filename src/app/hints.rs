@@ -1,0 +1,152 @@
+//! The keys at the bottom of the screen: which of them fit, and where each one stands, for drawing and for clicks alike.
+
+use super::AppState;
+use crate::keymap::{Action, Context};
+use crate::text::display_width;
+
+/// Columns between two hints.
+const GAP: usize = 2;
+
+/// What every pane says after its own keys, most useful last; the words are short, since the room is.
+const ALWAYS: [(Action, &str); 3] = [
+    (Action::NextPane, "pane"),
+    (Action::Help, "help"),
+    (Action::Quit, "quit"),
+];
+
+/// A key with a word, in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    /// Its first column, counted from the first of all.
+    pub column: usize,
+    /// The keys.
+    pub keys: String,
+    /// What they do, in a word or two.
+    pub label: String,
+    /// What they do.
+    pub action: Action,
+}
+
+impl Placed {
+    fn width(&self) -> usize {
+        display_width(&self.keys) + 1 + display_width(&self.label)
+    }
+
+    /// Tells whether a column is in it.
+    #[must_use]
+    pub fn holds(&self, column: usize) -> bool {
+        (self.column..self.column + self.width()).contains(&column)
+    }
+}
+
+/// Places the hints of where the person is into some columns; one that does not fit is left out, as are those after it.
+#[must_use]
+pub fn place(state: &AppState, columns: usize) -> Vec<Placed> {
+    let tail = always(state);
+    let kept: usize = tail.iter().map(|hint| hint.width() + GAP).sum();
+    let mut placed = Vec::new();
+    let mut used = 0;
+    let own = own(state).into_iter();
+    let own = own.filter(|hint| tail.iter().all(|other| other.action != hint.action));
+    for hint in own {
+        if used + hint.width() + kept > columns {
+            break;
+        }
+        put(&mut placed, &mut used, hint);
+    }
+    for hint in tail {
+        if used + hint.width() <= columns {
+            put(&mut placed, &mut used, hint);
+        }
+    }
+    placed
+}
+
+fn put(placed: &mut Vec<Placed>, used: &mut usize, mut hint: Placed) {
+    hint.column = *used;
+    *used += hint.width() + GAP;
+    placed.push(hint);
+}
+
+fn own(state: &AppState) -> Vec<Placed> {
+    let hints = state.settings.keymap.hints(state.context());
+    let hint = |hint: crate::keymap::Hint<'_>| Placed {
+        column: 0,
+        keys: hint.keys,
+        label: hint.label.to_owned(),
+        action: hint.action,
+    };
+    hints.into_iter().map(hint).collect()
+}
+
+/// Returns the keys that lead on from any pane; over a pane other things have the keys.
+fn always(state: &AppState) -> Vec<Placed> {
+    let context = state.context();
+    let is_pane = matches!(
+        context,
+        Context::Sandboxes | Context::Editor | Context::Output | Context::Files
+    );
+    let keymap = &state.settings.keymap;
+    let hint = |(action, label): &(Action, &str)| {
+        Some(Placed {
+            column: 0,
+            keys: keymap.keys_of(context, *action)?,
+            label: (*label).to_owned(),
+            action: *action,
+        })
+    };
+    let all = ALWAYS.iter().filter(|_| is_pane);
+    all.filter_map(hint).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::testing::App;
+
+    fn words(app: &App, columns: usize) -> String {
+        let placed = place(&app.state, columns);
+        for pair in placed.windows(2) {
+            let [one, next] = pair else { continue };
+            assert_eq!(one.column + one.width() + GAP, next.column);
+        }
+        if let Some(last) = placed.last() {
+            assert!(last.column + last.width() <= columns, "{placed:?}");
+        }
+        let words = placed.iter().map(|h| format!("{} {}", h.keys, h.label));
+        words.collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn the_way_on_is_always_told() {
+        let app = App::with(80, 24, &["py"]);
+        let all = words(&app, 200);
+        assert!(all.starts_with("c create, Enter open, x shell"), "{all}");
+        assert!(
+            all.ends_with("i inspect, Tab pane, ? help, q quit"),
+            "{all}"
+        );
+        let some = words(&app, 54);
+        assert_eq!(some, "c create, Enter open, Tab pane, ? help, q quit");
+        assert_eq!(words(&app, 8), "Tab pane");
+        assert_eq!(words(&app, 0), "");
+    }
+
+    #[test]
+    fn what_lies_over_the_panes_has_its_own_keys_only() {
+        let mut app = App::with(80, 24, &["py"]);
+        app.keys("?");
+        assert!(!words(&app, 200).contains("quit"));
+    }
+
+    #[test]
+    fn a_hint_is_where_it_says() {
+        let app = App::with(80, 24, &["py"]);
+        let placed = place(&app.state, 200);
+        let at = |column| placed.iter().find(|hint| hint.holds(column));
+        assert_eq!(at(0).map(|hint| hint.action), Some(Action::Create));
+        assert_eq!(at(7).map(|hint| hint.action), Some(Action::Create));
+        assert_eq!(at(8), None);
+        assert_eq!(at(10).map(|hint| hint.action), Some(Action::Open));
+    }
+}

@@ -1,0 +1,137 @@
+//! When the next drawing is due: soon after what a person did or waits for, with the clock for all else, never faster than
+//! the eye.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::app::Msg;
+use crate::protocol::Event;
+
+/// The least time between two drawings.
+const FRAME: Duration = Duration::from_millis(16);
+
+/// When the screen must show something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Urgency {
+    /// As soon as the last drawing is old enough.
+    Soon,
+    /// When the clock moves next.
+    WithClock,
+}
+
+impl Urgency {
+    /// Tells how long a message may wait. Figures come for every sandbox every second; all of them are shown at once.
+    pub(super) fn of(msg: &Msg) -> Self {
+        match msg {
+            Msg::Engine(Event::Sampled { .. } | Event::Standings { .. }) => Self::WithClock,
+            _ => Self::Soon,
+        }
+    }
+}
+
+/// Keeps the pace of drawings.
+#[derive(Debug)]
+pub(super) struct Pace {
+    changed: bool,
+    earliest: Instant,
+}
+
+impl Pace {
+    /// Starts with a drawing that is due.
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            changed: true,
+            earliest: now,
+        }
+    }
+
+    /// Takes in that something has changed.
+    pub(super) fn note(&mut self, urgency: Urgency) {
+        self.changed |= urgency == Urgency::Soon;
+    }
+
+    /// Returns when to draw; `None` while nothing has changed.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.changed.then_some(self.earliest)
+    }
+
+    /// Takes in that everything is drawn, or all but a rest.
+    pub(super) fn drawn(&mut self, now: Instant, rest: bool) {
+        (self.changed, self.earliest) = (rest, now + FRAME);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::Utc;
+    use tokio::time::{MissedTickBehavior, advance, interval, sleep_until};
+
+    use super::*;
+    use crate::app::testing::{host, reference, sample};
+
+    fn sampled() -> Msg {
+        Msg::Engine(Event::Sampled {
+            sandbox: reference("py"),
+            sample: sample(0, 1.0, 1),
+        })
+    }
+
+    fn list() -> Msg {
+        Msg::Engine(Event::Sandboxes {
+            host: host(),
+            sandboxes: Vec::new(),
+        })
+    }
+
+    /// Counts the drawings of ten seconds in which a message comes at every interval.
+    async fn frames(every: Duration, msg: impl Fn() -> Msg) -> usize {
+        let begin = Instant::now();
+        let mut pace = Pace::new(begin);
+        let mut second = interval(Duration::from_secs(1));
+        let mut source = interval(every);
+        source.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut count = 0;
+        while begin.elapsed() < Duration::from_secs(10) {
+            let due = pace.due();
+            tokio::select! {
+                biased;
+                () = sleep_until(due.unwrap_or(begin)), if due.is_some() => {
+                    count += 1;
+                    pace.drawn(Instant::now(), false);
+                }
+                _ = source.tick() => pace.note(Urgency::of(&msg())),
+                _ = second.tick() => pace.note(Urgency::of(&Msg::Tick(Utc::now()))),
+            }
+        }
+        count
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn at_rest_only_the_clock_draws() {
+        let count = frames(Duration::from_mins(1), list).await;
+        assert!((10..=13).contains(&count), "{count}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn figures_of_many_sandboxes_wait_for_the_clock() {
+        let count = frames(Duration::from_millis(5), sampled).await;
+        assert!((10..=13).contains(&count), "{count}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn under_load_there_are_at_most_sixty_a_second() {
+        let count = frames(Duration::from_millis(1), list).await;
+        assert!((500..=640).contains(&count), "{count}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_first_change_after_a_rest_is_drawn_at_once() {
+        let mut pace = Pace::new(Instant::now());
+        pace.drawn(Instant::now(), false);
+        assert_eq!(pace.due(), None);
+        advance(Duration::from_secs(1)).await;
+        pace.note(Urgency::Soon);
+        assert!(pace.due().is_some_and(|due| due <= Instant::now()));
+    }
+}

@@ -216,6 +216,7 @@ fn manager_options(config: &Config, source: Source, store: Store) -> Options {
     Options {
         max_sandboxes: config.manager.max_sandboxes,
         reap_foreign: config.adopt.reap,
+        deps: config.deps.clone(),
         source,
         owner: cli::owner(match source {
             Source::Cli => OwnerKind::Cli,

@@ -68,6 +68,7 @@ pub(super) fn prepare(state: &mut AppState, code: String, language: Language) ->
         exec: state.pending.exec_id(),
         code: code.into(),
         language,
+        around: Around::default(),
         wanted: Wanted::Detected,
         arguments: Vec::new(),
         env: Vec::new(),

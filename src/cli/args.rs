@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
-use super::code_args::{CheckArgs, DepsArgs, RunArgs};
+use super::code_args::{CacheVerb, CheckArgs, DepsArgs, RunArgs};
 
 /// Watch, use and reap code sandboxes.
 #[derive(Debug, Parser)]
@@ -198,6 +198,9 @@ pub enum Verb {
     Check(CheckArgs),
     /// List the packages that code needs
     Deps(DepsArgs),
+    /// Work on installed packages, which are kept for the next run
+    #[command(subcommand)]
+    Cache(CacheVerb),
     /// Check this machine, the configuration and the engine
     Doctor,
     /// Show the configuration

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 /// Where code comes from.
 #[derive(Debug, Args)]
@@ -81,4 +81,22 @@ pub struct DepsArgs {
     /// Version of Python, such as 3.12 (default: that of the configured image)
     #[arg(long, value_name = "VERSION")]
     pub python: Option<String>,
+}
+
+/// Work on installed packages.
+#[derive(Debug, Subcommand)]
+pub enum CacheVerb {
+    /// List them
+    Ls,
+    /// Remove them by their keys
+    Rm {
+        /// The keys, or unique starts of them
+        #[arg(required_unless_present = "all", value_name = "KEY")]
+        keys: Vec<String>,
+        /// All of them
+        #[arg(short, long, conflicts_with = "keys")]
+        all: bool,
+    },
+    /// Remove those that are too old, and the least used ones beyond the size limit
+    Prune,
 }

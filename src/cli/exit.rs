@@ -28,6 +28,7 @@ pub(super) fn of_failure(kind: FailureKind) -> u8 {
         | FailureKind::Unsupported
         | FailureKind::NoSpace
         | FailureKind::Busy
+        | FailureKind::Packages
         | FailureKind::Internal => 1,
     }
 }

@@ -1,6 +1,7 @@
 //! The headless front end: verbs in, text or JSON out, exit codes that mean something.
 
 mod args;
+mod cache;
 mod code;
 mod code_args;
 mod cp;
@@ -272,6 +273,7 @@ async fn dispatch(front: &mut Front, verb: &Verb, options: &LoadOptions) -> Outc
         Verb::Changes { name } => looking::changes(front, name).await,
         Verb::Images => looking::images(front).await,
         Verb::Events { follow, since } => watching::events(front, *follow, *since).await,
+        Verb::Cache(verb) => cache::run(front, verb).await,
         Verb::Doctor => settings::doctor(front, options).await,
         Verb::Config(_) | Verb::Completions { .. } | Verb::Man | Verb::Check(_) | Verb::Deps(_) => {
             Ok(exit::OK)

@@ -115,7 +115,10 @@ pub(super) fn failure(failure: &Failure, format: Format) {
         let _ = json(&error_value(failure));
         return;
     }
-    note(&format!("error: {}", failure.message));
+    // Some failures bring the words of another program, in its own lines.
+    let mut lines = failure.message.lines();
+    note(&format!("error: {}", lines.next().unwrap_or_default()));
+    lines.for_each(note);
     if let Some(hint) = &failure.hint {
         note(&format!("hint: {hint}"));
     }

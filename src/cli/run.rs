@@ -14,7 +14,7 @@ use super::session::unexpected;
 use super::spec::in_flags;
 use super::stream::InputFrom;
 use super::{Front, exit, identity};
-use crate::code::{self, Finding, Report, Severity, Verdict, Wanted};
+use crate::code::{self, Around, Finding, Report, Severity, Verdict, Wanted};
 use crate::config::{Config, DEFAULT_TOML, NewSandbox, key_value};
 use crate::domain::{HostName, SandboxRef, StdinMode};
 use crate::protocol::{Action, Command, Failure, FailureKind, Place, Prepared, Program, Reply};
@@ -43,11 +43,8 @@ async fn try_run(front: &mut Front, args: &RunArgs) -> Outcome<u8> {
         Place::Fresh { spec, .. } => (spec.image.clone(), profile_checks(front, args)?),
     };
     let started = Instant::now();
-    let report = code::read(
-        source.language.dialect(),
-        &source.bytes,
-        &source.around(python_of(&image)),
-    );
+    let around = source.around(python_of(&image));
+    let report = code::read(source.language.dialect(), &source.bytes, &around);
     let checked = started.elapsed();
     let findings = if policy == code::Policy::Off {
         &[][..]
@@ -60,7 +57,7 @@ async fn try_run(front: &mut Front, args: &RunArgs) -> Outcome<u8> {
     if !may_run(front, policy.verdict(findings), args) {
         return denied(front, &source, findings);
     }
-    let program = program(front, args, &source, &report)?;
+    let program = program(front, args, &source, (&report, around))?;
     let shown = shown_env(&program.env);
     let prepared = prepare(front, place, program).await?;
     let made = args
@@ -188,7 +185,7 @@ fn program(
     front: &Front,
     args: &RunArgs,
     source: &Source,
-    report: &Report,
+    (report, around): (&Report, Around),
 ) -> Result<Program, Failure> {
     let wanted = args.deps.as_deref().map_or(Wanted::Detected, Wanted::parse);
     // What cannot be read is told before anything is made.
@@ -203,6 +200,7 @@ fn program(
         exec: identity::exec_id(),
         code: source.bytes.clone().into(),
         language: source.language.clone(),
+        around,
         wanted,
         arguments: args.arguments.clone(),
         env: env.collect::<Result<_, _>>()?,

@@ -155,6 +155,7 @@ fn from_profile(
         network: base.network.clone(),
         env: base.env.clone(),
         mounts: base.mounts.clone(),
+        shelf: None,
         work_dir: base.work_dir.clone(),
         user: base.user.clone(),
         tmp_bytes: base.tmp_bytes,
@@ -177,6 +178,8 @@ fn work_dir(text: &str) -> Result<SandboxPath, Failure> {
         "/bin",
         "/lib",
         "/.sandtop",
+        "/.sandtop-packages",
+        "/node_modules",
         "/run/sandtop",
     ];
     if taken.contains(&path.to_string().as_str()) {

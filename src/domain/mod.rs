@@ -14,6 +14,7 @@ mod posture;
 mod process;
 mod run;
 mod sandbox;
+mod shelf;
 mod stats;
 
 pub use adopt::AdoptRules;
@@ -35,4 +36,5 @@ pub use posture::{Details, MountInfo, Posture};
 pub use process::Process;
 pub use run::{Code, Retention, Run, RunEnd, RunResult, Source, Spooled, Tie};
 pub use sandbox::{Access, Limits, Mount, MountError, Network, Owner, Phase, Sandbox, SandboxSpec};
+pub use shelf::{Cleared, Shelf, ShelfMount, Stocked};
 pub use stats::{CounterSample, CpuCounters, Sample};

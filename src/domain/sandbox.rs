@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{EngineKind, OwnerKind, SandboxName, SandboxPath, SandboxRef};
+use super::{EngineKind, OwnerKind, SandboxName, SandboxPath, SandboxRef, ShelfMount};
 
 /// Where a sandbox stands in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -79,6 +79,8 @@ pub enum Network {
     None,
     /// The engine's default network.
     Default,
+    /// A network that the engine knows by this name; `host` is the machine's own.
+    Named(String),
 }
 
 /// The process that created a sandbox; see [`OwnerKind`] for when its death makes orphans.
@@ -187,7 +189,14 @@ impl Mount {
             return Err(MountError::Dangerous(self.source.display().to_string()));
         }
         let target = self.target.to_string();
-        let hidden = ["/proc", "/sys", "/dev", "/.sandtop", "/run/sandtop"];
+        let hidden = [
+            "/proc",
+            "/sys",
+            "/dev",
+            "/.sandtop",
+            "/.sandtop-packages",
+            "/run/sandtop",
+        ];
         if hidden
             .iter()
             .any(|tree| Path::new(&target).starts_with(tree))
@@ -242,6 +251,8 @@ pub struct SandboxSpec {
     pub env: Vec<(String, String)>,
     /// Host folders it sees.
     pub mounts: Vec<Mount>,
+    /// Installed packages it sees.
+    pub shelf: Option<ShelfMount>,
     /// The writable work directory, where execs start.
     pub work_dir: SandboxPath,
     /// `uid:gid` of its processes.

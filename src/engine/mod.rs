@@ -28,6 +28,7 @@
 //! 22. `changes` tells what was added or changed in the work directory since the start, says where it looked and what it
 //!     could not see; looking changes nothing.
 //! 23. `images` holds the image of every sandbox that was made.
+//! 24. An engine that keeps shelves shows one to any number of sandboxes, and lists it as complete only after `finish_shelf`.
 //!
 //! Engines start no background task: what they return is driven by whoever polls it, so dropping it ends the work.
 
@@ -52,7 +53,7 @@ pub use error::{EngineError, Result};
 use crate::domain::{
     Changes, Check, Details, EngineInfo, EngineKind, ExecEnd, ExecId, ExecSpec, Execs, FileEntry,
     Happening, Image, OutputChunk, Process, Sample, Sandbox, SandboxId, SandboxPath, SandboxSpec,
-    TreeItem, TtySize,
+    Shelf, TreeItem, TtySize,
 };
 use crate::protocol::{Action, FailureKind, FileOp, Leftover, SessionInfo};
 
@@ -192,6 +193,37 @@ pub trait Engine: Send + Sync + 'static {
     async fn remove_leftover(&self, leftover: &Leftover) -> Result<()> {
         let words = format!("removing the {} {}", leftover.kind, leftover.name);
         Err(EngineError::new(FailureKind::Unsupported, words))
+    }
+
+    /// Tells whether packages can be installed and kept.
+    fn keeps_shelves(&self) -> bool {
+        false
+    }
+
+    /// Names exactly what an image holds and for which platform; an image that is missing is pulled.
+    async fn image_key(&self, image: &str, _notes: &Notes) -> Result<String> {
+        Ok(image.to_owned())
+    }
+
+    /// Lists the shelves of packages, finished or not, the oldest first.
+    async fn shelves(&self) -> Result<Vec<Shelf>> {
+        Ok(Vec::new())
+    }
+
+    /// Makes an empty shelf, which is not complete yet.
+    async fn make_shelf(&self, _new: &Shelf) -> Result<()> {
+        let words = "this engine keeps no packages";
+        Err(EngineError::new(FailureKind::Unsupported, words))
+    }
+
+    /// Marks a shelf as complete; the last thing that is done to it.
+    async fn finish_shelf(&self, _done: &Shelf) -> Result<()> {
+        Ok(())
+    }
+
+    /// Removes a shelf; one that a sandbox sees is a `Conflict`, one that is gone is fine.
+    async fn remove_shelf(&self, _name: &str) -> Result<()> {
+        Ok(())
     }
 
     /// Tells a terminal its new size.

@@ -7,12 +7,15 @@
 mod alive;
 mod backoff;
 mod calls;
+mod carry;
 mod context;
 mod deaths;
 mod file_streams;
+mod heard;
 mod host_tree;
 mod lifecycle;
 mod news;
+mod packages;
 mod programs;
 mod pump;
 mod reaper;
@@ -21,10 +24,12 @@ mod run;
 mod runs;
 mod slots;
 mod standing;
+mod stock;
 mod streams;
 mod survey;
 mod transfer;
 mod watch;
+mod workshop;
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -32,6 +37,7 @@ use std::path::PathBuf;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use crate::config::DepsSettings;
 use crate::domain::{HostName, Owner, Source};
 use crate::engine::SharedEngine;
 use crate::protocol::{Event, Request};
@@ -66,6 +72,8 @@ pub struct Options {
     pub reap_foreign: bool,
     /// This process.
     pub owner: Owner,
+    /// How packages are installed and kept.
+    pub deps: DepsSettings,
     /// The record.
     pub store: Store,
 }

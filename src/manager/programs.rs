@@ -9,9 +9,10 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use super::context::Context;
-use super::lifecycle;
-use crate::code::{self, Around, Report, Wanted};
-use crate::domain::{EngineKind, ExecSpec, RequestId, Sandbox, SandboxPath, SandboxRef};
+use super::packages::{self, Provided, Wish};
+use super::{Host, lifecycle};
+use crate::code::{self, Around, Report, Requirement, Wanted};
+use crate::domain::{Code, EngineKind, ExecSpec, RequestId, Sandbox, SandboxPath, SandboxRef};
 use crate::engine::Note;
 use crate::protocol::{
     Action, CacheUse, Failure, FailureKind, Place, Prepared, Program, Reply, Step,
@@ -69,41 +70,123 @@ pub(super) async fn prepare(
     program: Program,
 ) -> Result<Reply, Failure> {
     let mut steps = Vec::new();
-    let report = read(&program).await?;
-    if matches!(&program.wanted, Wanted::Also(own) if !own.is_empty()) {
-        return Err(Failure::new(
-            FailureKind::Unsupported,
-            "installing packages is not possible yet",
-        )
-        .with_hint("leave out --deps; use an image that has the packages"));
-    }
-    let sandbox = match place {
-        Place::In(sandbox) => *sandbox,
-        Place::Fresh { host, spec } => {
-            let started = Instant::now();
-            let made = lifecycle::create(context, request, &host, &spec).await?;
-            let Reply::Created(sandbox) = made else {
-                return Err(Failure::new(
-                    FailureKind::Internal,
-                    "creating gave no sandbox",
-                ));
-            };
-            context.fresh.add(sandbox.reference.clone());
-            steps.push(step("create", started));
-            *sandbox
-        }
+    let (host, image) = match &place {
+        Place::In(sandbox) => (&sandbox.reference.host, sandbox.image.clone()),
+        Place::Fresh { host, spec } => (host, spec.image.clone()),
     };
+    let host = context.host(host)?;
+    let report = read(&program, program.around.clone()).await?;
+    let started = Instant::now();
+    let mut wish = Wish {
+        request,
+        program: &program,
+        image: &image,
+        packages: wanted(host, &program, &report)?,
+    };
+    let mut provided = packages::find(context, host, &wish).await?;
+    if provided.is_none() {
+        wish.packages = without_neighbours(host, &place, &wish, &report).await?;
+        provided = packages::provide(context, host, &wish).await?;
+    }
+    if provided.is_some() {
+        steps.push(step("packages", started));
+    }
+    let (sandbox, shelf) =
+        settle(context, host, &wish, place, provided.as_ref(), &mut steps).await?;
     let started = Instant::now();
     tell(context, request, "writing the program");
-    let spec = written(context, &sandbox, &program, report.is_module).await?;
+    let mut spec = written(context, &sandbox, &program, report.is_module).await?;
+    if let (Some(shelf), Some(provided)) = (shelf, &provided) {
+        let installer = provided.installer.word().to_owned();
+        spec.env
+            .push(("SANDTOP_SHELF".to_owned(), shelf.to_string()));
+        spec.env.push(("SANDTOP_INSTALLER".to_owned(), installer));
+    }
     steps.push(step("write", started));
     Ok(Reply::Prepared(Box::new(Prepared {
         sandbox,
         spec,
-        packages: Vec::new(),
-        cache: CacheUse::None,
+        cache: provided.as_ref().map_or(CacheUse::None, |one| one.cache),
+        packages: provided.map_or_else(Vec::new, |_| wish.packages),
         steps,
     })))
+}
+
+/// Makes the sandbox or takes the given one, and sees to it that it has the packages; says where.
+async fn settle(
+    context: &Context,
+    host: &Host,
+    wish: &Wish<'_>,
+    place: Place,
+    provided: Option<&Provided>,
+    steps: &mut Vec<Step>,
+) -> Result<(Sandbox, Option<SandboxPath>), Failure> {
+    let started = Instant::now();
+    match (place, provided) {
+        (Place::In(sandbox), None) => Ok((*sandbox, None)),
+        (Place::In(sandbox), Some(provided)) => {
+            let shelf = provided.carry(context, host, wish, &sandbox).await?;
+            steps.push(step("copy", started));
+            Ok((*sandbox, Some(shelf)))
+        }
+        (Place::Fresh { host, mut spec }, provided) => {
+            spec.shelf = provided.map(Provided::mount).transpose()?;
+            let shelf = spec.shelf.as_ref().map(|shelf| shelf.target.clone());
+            let made = lifecycle::create(context, wish.request, &host, &spec).await?;
+            let Reply::Created(sandbox) = made else {
+                let words = "creating gave no sandbox";
+                return Err(Failure::new(FailureKind::Internal, words));
+            };
+            context.fresh.add(sandbox.reference.clone());
+            steps.push(step("create", started));
+            Ok((*sandbox, shelf))
+        }
+    }
+}
+
+/// Tells which packages a program is to get.
+fn wanted(host: &Host, program: &Program, report: &Report) -> Result<Vec<Requirement>, Failure> {
+    let can = host.engine.keeps_shelves();
+    let Some(installer) = program.language.installer().filter(|_| can) else {
+        return match &program.wanted {
+            Wanted::Also(own) if !own.is_empty() => Err(unsupported(host)),
+            _ => Ok(Vec::new()),
+        };
+    };
+    let merged = program.wanted.merge(installer, &report.packages);
+    merged.map_err(|message| Failure::new(FailureKind::Invalid, message))
+}
+
+/// Leaves out what the sandbox has beside the program. It is asked only before something is installed: where such packages
+/// are installed already, a program still finds what lies beside it first.
+async fn without_neighbours(
+    host: &Host,
+    place: &Place,
+    wish: &Wish<'_>,
+    report: &Report,
+) -> Result<Vec<Requirement>, Failure> {
+    let Place::In(sandbox) = place else {
+        return Ok(wish.packages.clone());
+    };
+    if wish.packages.is_empty() || report.packages.is_empty() {
+        return Ok(wish.packages.clone());
+    }
+    let mut around = wish.program.around.clone();
+    around
+        .local
+        .extend(packages::neighbours(host, sandbox).await);
+    let report = read(wish.program, around).await?;
+    wanted(host, wish.program, &report)
+}
+
+fn unsupported(host: &Host) -> Failure {
+    let words = format!(
+        "packages cannot be installed on the {} engine",
+        host.engine.kind()
+    );
+    Failure::new(FailureKind::Unsupported, words).with_hint(
+        "leave out --deps and use an image that has the packages, or use --engine docker",
+    )
 }
 
 fn step(name: &'static str, started: Instant) -> Step {
@@ -123,10 +206,9 @@ fn tell(context: &Context, request: RequestId, words: &str) {
 }
 
 /// Reads the program where it does not keep others waiting.
-async fn read(program: &Program) -> Result<Report, Failure> {
+async fn read(program: &Program, around: Around) -> Result<Report, Failure> {
     let (dialect, code) = (program.language.dialect(), program.code.clone());
-    let reading =
-        tokio::task::spawn_blocking(move || code::read(dialect, &code, &Around::default()));
+    let reading = tokio::task::spawn_blocking(move || code::read(dialect, &code, &around));
     reading.await.map_err(|error| {
         Failure::new(
             FailureKind::Internal,
@@ -149,6 +231,10 @@ async fn written(
     spec.env.clone_from(&program.env);
     spec.stdin = program.stdin;
     spec.timeout = program.timeout;
+    spec.code = Some(Code {
+        language: program.language.name().to_owned(),
+        text: String::from_utf8_lossy(&program.code).into_owned(),
+    });
     let engine = context.engine(&sandbox.reference)?;
     // The simulated shell of the demo engine knows neither the launcher nor conditions.
     if engine.kind() == EngineKind::Demo {

@@ -10,8 +10,8 @@ use tokio::task::{Id, JoinError, JoinSet};
 use super::context::Context;
 use super::streams::{Input, Inputs, Stream, Streams};
 use super::{
-    Host, Options, deaths, file_streams, lifecycle, programs, reaper, runs, streams, transfer,
-    watch as watching,
+    Host, Options, deaths, file_streams, lifecycle, programs, reaper, runs, stock, streams,
+    transfer, watch as watching,
 };
 use crate::domain::{OwnerKind, RequestId, SandboxRef, StreamId};
 use crate::protocol::{Action, Command, Event, Failure, FailureKind, Reply, Request, Topic};
@@ -304,6 +304,9 @@ async fn perform(context: &Context, id: RequestId, command: Command) -> Result<R
         Command::Prepare { place, program } => {
             programs::prepare(context, id, place, *program).await
         }
+        Command::Stock(host) => stock::list(context, &host).await,
+        Command::ClearStock { host, keys } => stock::remove(context, &host, &keys).await,
+        Command::PruneStock(host) => stock::prune(context, &host).await,
         Command::Inspect(sandbox) => lifecycle::inspect(context, &sandbox).await,
         Command::Processes(sandbox) => lifecycle::processes(context, &sandbox).await,
         Command::Changes(sandbox) => lifecycle::changes(context, &sandbox).await,

@@ -64,6 +64,17 @@ pub enum Command {
         /// What.
         program: Box<Program>,
     },
+    /// List installed packages.
+    Stock(HostName),
+    /// Remove installed packages.
+    ClearStock {
+        /// Of which host.
+        host: HostName,
+        /// Starts of their keys; none means all.
+        keys: Vec<String>,
+    },
+    /// Remove installed packages that are too old or too much.
+    PruneStock(HostName),
     /// Read a file; its bytes and end come as events of `stream`.
     ReadFile {
         /// Where.

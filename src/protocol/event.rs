@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::{Failure, Prepared};
 use crate::domain::{
-    Changes, Check, Death, Details, EngineInfo, ExecEnd, FileEntry, Happening, HostName, Image,
-    LastEnd, OutputChunk, Process, Reaped, RequestId, Run, Sample, Sandbox, SandboxRef, Standing,
-    StreamId,
+    Changes, Check, Cleared, Death, Details, EngineInfo, ExecEnd, FileEntry, Happening, HostName,
+    Image, LastEnd, OutputChunk, Process, Reaped, RequestId, Run, Sample, Sandbox, SandboxRef,
+    Standing, Stocked, StreamId,
 };
 
 /// Something the front end should know.
@@ -121,6 +121,10 @@ pub enum Reply {
     Created(Box<Sandbox>),
     /// The program can start.
     Prepared(Box<Prepared>),
+    /// Installed packages, the last used first.
+    Stock(Vec<Stocked>),
+    /// Installed packages that were to be removed.
+    Cleared(Vec<Cleared>),
     /// Everything about a sandbox.
     Details(Box<Details>),
     /// The processes of a sandbox.

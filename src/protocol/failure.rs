@@ -30,6 +30,8 @@ pub enum FailureKind {
     NoSpace,
     /// Too much at once; try again.
     Busy,
+    /// Packages that a program needs cannot be installed.
+    Packages,
     /// It was called off.
     Interrupted,
     /// A fault of sandtop or of the engine.
@@ -52,6 +54,7 @@ impl FailureKind {
             Self::Unsupported,
             Self::NoSpace,
             Self::Busy,
+            Self::Packages,
             Self::Interrupted,
             Self::Internal,
         ];
@@ -73,6 +76,7 @@ impl FailureKind {
             Self::Unsupported => "unsupported",
             Self::NoSpace => "no_space",
             Self::Busy => "busy",
+            Self::Packages => "packages",
             Self::Interrupted => "interrupted",
             Self::Internal => "internal",
         }

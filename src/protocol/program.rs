@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::Serialize;
 
-use crate::code::{Language, Requirement, Wanted};
+use crate::code::{Around, Language, Requirement, Wanted};
 use crate::domain::{ExecId, ExecSpec, HostName, Sandbox, SandboxSpec, StdinMode};
 
 /// Where a program runs.
@@ -31,6 +31,8 @@ pub struct Program {
     pub code: Bytes,
     /// What it is written in.
     pub language: Language,
+    /// What lies beside it, and the version of its interpreter.
+    pub around: Around,
     /// Which packages it gets.
     pub wanted: Wanted,
     /// Its arguments.

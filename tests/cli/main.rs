@@ -11,6 +11,8 @@ mod dashboard;
 mod demo;
 mod docker;
 mod faults;
+mod index;
+mod packages;
 mod reaping;
 mod runs;
 mod support;

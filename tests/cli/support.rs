@@ -177,6 +177,10 @@ impl Place {
         self.home.path().join(name)
     }
 
+    pub(crate) fn scope(&self) -> &str {
+        &self.scope
+    }
+
     /// Makes a name that no other test uses.
     pub(crate) fn name(&self, word: &str) -> String {
         format!("{word}-{}", self.scope)

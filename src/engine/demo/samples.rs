@@ -93,7 +93,7 @@ fn sample(sandbox: &Simulated, taken: u64) -> Sample {
     let share = wave as f64 / 1000.0;
     let traffic = match sandbox.spec.network {
         Network::None => 0,
-        Network::Default => taken * 1500,
+        Network::Default | Network::Named(_) => taken * 1500,
     };
     let ceiling = limits.memory_bytes.unwrap_or(ROOMY);
     Sample {

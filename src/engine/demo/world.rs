@@ -190,9 +190,9 @@ pub(super) fn owner(user: &str) -> (u32, u32) {
 /// Makes the first files, with the network as programs inside would find it.
 fn files_of(spec: &SandboxSpec) -> FileTree {
     let mut files = FileTree::new(&spec.work_dir, owner(&spec.user));
-    let interfaces: &[&[u8]] = match spec.network {
+    let interfaces: &[&[u8]] = match &spec.network {
         Network::None => &[b"/sys/class/net/lo"],
-        Network::Default => &[b"/sys/class/net/lo", b"/sys/class/net/eth0"],
+        Network::Default | Network::Named(_) => &[b"/sys/class/net/lo", b"/sys/class/net/eth0"],
     };
     for path in interfaces
         .iter()
@@ -216,9 +216,10 @@ fn described(reference: SandboxRef, spec: &SandboxSpec) -> Sandbox {
         owner: Some(spec.owner.clone()),
         limits: spec.limits,
         work_dir: spec.work_dir.clone(),
-        network: match spec.network {
+        network: match &spec.network {
             Network::None => "none".into(),
             Network::Default => "default".into(),
+            Network::Named(name) => name.clone(),
         },
         labels: spec.labels.clone(),
     }

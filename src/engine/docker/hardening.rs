@@ -9,7 +9,7 @@ use bollard::models::{
 use chrono::{SecondsFormat, Utc};
 
 use super::convert;
-use crate::domain::{Access, Network, SandboxSpec};
+use crate::domain::{Access, Network, SandboxSpec, ShelfMount};
 use crate::engine::guest::command_line;
 use crate::guest::wire;
 
@@ -48,9 +48,10 @@ fn host_config(spec: &SandboxSpec, scope: &str) -> HostConfig {
         pids_limit: spec.limits.pids.and_then(|pids| i64::try_from(pids).ok()),
         ulimits: Some(vec![ulimit("nofile", 1024), ulimit("core", 0)]),
         oom_score_adj: Some(500),
-        network_mode: Some(match spec.network {
+        network_mode: Some(match &spec.network {
             Network::None => "none".to_owned(),
             Network::Default => "bridge".to_owned(),
+            Network::Named(name) => name.clone(),
         }),
         ipc_mode: Some("private".to_owned()),
         cgroupns_mode: Some(HostConfigCgroupnsModeEnum::PRIVATE),
@@ -109,7 +110,23 @@ fn mounts(spec: &SandboxSpec, scope: &str) -> Vec<Mount> {
         read_only: Some(mount.access == Access::ReadOnly),
         ..Mount::default()
     }));
+    mounts.extend(spec.shelf.as_ref().map(shelf));
     mounts
+}
+
+/// A shelf of packages, which outlives the container; what the image has in its place is hidden, not copied.
+fn shelf(shelf: &ShelfMount) -> Mount {
+    Mount {
+        target: Some(shelf.target.to_string()),
+        source: Some(shelf.name.clone()),
+        typ: Some(MountType::VOLUME),
+        read_only: Some(shelf.access == Access::ReadOnly),
+        volume_options: Some(MountVolumeOptions {
+            no_copy: Some(true),
+            ..MountVolumeOptions::default()
+        }),
+        ..Mount::default()
+    }
 }
 
 /// A volume without a name: the engine makes it with the container and removes it with the container.

@@ -14,7 +14,7 @@ use futures_util::TryStreamExt;
 
 use super::creating::Creating;
 use super::{Client, convert, hardening, pull};
-use crate::domain::{HostName, Phase, SandboxId, SandboxSpec};
+use crate::domain::{Access, HostName, Phase, SandboxId, SandboxPath, SandboxSpec};
 use crate::engine::{EngineError, Notes, Result};
 use crate::guest::{self, wire};
 use crate::protocol::{Action, FailureKind};
@@ -84,19 +84,30 @@ fn explain_create(spec: &SandboxSpec, error: Error) -> EngineError {
 async fn fill_and_start(client: &Client, id: &SandboxId, spec: &SandboxSpec) -> Result<()> {
     let guest = archive(b"guest", guest::PROGRAM, tar::EntryType::Regular, (0, 0));
     upload(client, id, wire::GUEST_DIR, guest).await?;
-    if !spec
-        .mounts
-        .iter()
-        .any(|mount| mount.target == spec.work_dir)
-    {
+    let own = [work_dir(spec), written_shelf(spec)];
+    for folder in own.into_iter().flatten() {
         let owner = user_ids(client, id, &spec.user).await?;
         // The one entry is the directory itself, which hands it to the sandbox's user. It must be called `/`: engines
         // pass over `.`.
         let directory = archive(b"/", &[], tar::EntryType::Directory, owner);
-        upload(client, id, &spec.work_dir.to_string(), directory).await?;
+        upload(client, id, &folder.to_string(), directory).await?;
     }
     let started = client.docker.start_container(id.as_str(), None).await;
     started.map_err(|error| convert::error(&format!("starting {}", spec.name), error))
+}
+
+/// Returns the work directory, unless it is a folder of the host.
+fn work_dir(spec: &SandboxSpec) -> Option<&SandboxPath> {
+    let mut mounts = spec.mounts.iter();
+    let is_mounted = mounts.any(|mount| mount.target == spec.work_dir);
+    (!is_mounted).then_some(&spec.work_dir)
+}
+
+/// Returns where packages are to be installed.
+fn written_shelf(spec: &SandboxSpec) -> Option<&SandboxPath> {
+    let shelf = spec.shelf.as_ref();
+    let written = shelf.filter(|shelf| shelf.access == Access::ReadWrite);
+    written.map(|shelf| &shelf.target)
 }
 
 /// Packs one file; never compressed, because engines have run hostile decompressors for that.

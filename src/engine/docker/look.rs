@@ -114,6 +114,18 @@ pub(super) async fn images(client: &Client) -> Result<Vec<Image>> {
     Ok(images)
 }
 
+/// Names an image by its content, and the platform it is for.
+pub(super) async fn image_key(client: &Client, image: &str) -> Result<String> {
+    let found = client
+        .docker
+        .inspect_image(image)
+        .await
+        .map_err(|e| convert::error(&format!("looking up the image {image}"), e))?;
+    let words = [found.id, found.os, found.architecture, found.variant];
+    let words: Vec<String> = words.into_iter().flatten().collect();
+    Ok(words.join(" "))
+}
+
 fn named(image: &ImageSummary) -> impl Iterator<Item = Image> {
     let names = image.repo_tags.iter();
     names

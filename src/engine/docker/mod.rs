@@ -15,6 +15,7 @@ mod lifecycle;
 mod look;
 mod pull;
 mod remains;
+mod shelves;
 mod stats;
 mod transport;
 
@@ -31,7 +32,7 @@ use super::{ByteStream, Engine, EngineError, Notes, Result, RunningExec, TreeStr
 use crate::domain::{
     AdoptRules, Changes, Check, Details, EngineInfo, EngineKind, ExecId, ExecSpec, Execs,
     FileEntry, Happening, HostName, Image, Process, Sample, Sandbox, SandboxId, SandboxPath,
-    SandboxSpec, TtySize,
+    SandboxSpec, Shelf, TtySize,
 };
 use crate::protocol::{Action, FileOp, Leftover, SessionInfo};
 
@@ -247,6 +248,31 @@ impl Engine for DockerEngine {
 
     async fn remove_leftover(&self, leftover: &Leftover) -> Result<()> {
         remains::remove(self.client().await?, &self.scope, leftover).await
+    }
+
+    fn keeps_shelves(&self) -> bool {
+        true
+    }
+
+    async fn image_key(&self, image: &str, notes: &Notes) -> Result<String> {
+        pull::ensure(self.client().await?, &self.pulls, image, notes).await?;
+        look::image_key(self.client().await?, image).await
+    }
+
+    async fn shelves(&self) -> Result<Vec<Shelf>> {
+        shelves::list(self.client().await?, &self.scope).await
+    }
+
+    async fn make_shelf(&self, new: &Shelf) -> Result<()> {
+        shelves::make(self.client().await?, &self.scope, new).await
+    }
+
+    async fn finish_shelf(&self, done: &Shelf) -> Result<()> {
+        shelves::finish(self.client().await?, &self.scope, done).await
+    }
+
+    async fn remove_shelf(&self, name: &str) -> Result<()> {
+        shelves::remove(self.client().await?, name).await
     }
 
     async fn resize(&self, terminal: &str, size: TtySize) -> Result<()> {

@@ -8,7 +8,7 @@ use bollard::query_parameters::{
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::TryStreamExt;
 
-use super::{Client, convert, events};
+use super::{Client, convert, events, shelves};
 use crate::domain::SandboxId;
 use crate::engine::{EngineError, Result};
 use crate::protocol::{FailureKind, Leftover};
@@ -63,7 +63,7 @@ pub(super) async fn restarted_since(client: &Client, at: DateTime<Utc>) -> Resul
     Ok(!reaches && remembered.len() < REMEMBERED)
 }
 
-/// Lists volumes of ours that no container uses.
+/// Lists volumes of ours that no container uses; shelves of packages wait for their next use.
 pub(super) async fn leftovers(client: &Client, scope: &str) -> Result<Vec<Leftover>> {
     let label = format!("{}={scope}", convert::SCOPE);
     let filters = HashMap::from([("label", vec![label.as_str()]), ("dangling", vec!["true"])]);
@@ -74,7 +74,9 @@ pub(super) async fn leftovers(client: &Client, scope: &str) -> Result<Vec<Leftov
         .await
         .map_err(|e| convert::error("listing volumes", e))?;
     let volumes = found.volumes.unwrap_or_default().into_iter();
-    let old = volumes.filter(|volume| {
+    let shelves = shelves::Census::take(client, scope).await?;
+    let needless = volumes.filter(|volume| !shelves.needs(volume));
+    let old = needless.filter(|volume| {
         let made = volume.created_at.as_ref().map(ToString::to_string);
         let made = convert::time(made.as_deref());
         made.is_some_and(|made| Utc::now() - made > YOUNG)

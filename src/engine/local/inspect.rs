@@ -137,7 +137,7 @@ fn gaps(posture: &Posture, known: &Known) -> Vec<String> {
             "processes run as root of the sandbox".to_owned(),
         ),
         (
-            asked.network == Network::Default,
+            asked.network != Network::None,
             "it shares the host's network".to_owned(),
         ),
         (writable, "a host folder is mounted writable".to_owned()),

@@ -124,7 +124,7 @@ pub(super) fn plan(parts: &Parts<'_>) -> Plan {
     plan.line(&[b"id", record.id.as_bytes()]);
     plan.line(&[b"name", record.asked.name.as_bytes()]);
     identity(&mut plan, record);
-    if record.asked.network == Network::Default {
+    if record.asked.network != Network::None {
         plan.line(&[b"host-network"]);
     }
     limits(&mut plan, parts);
@@ -248,7 +248,7 @@ fn accounts(plan: &mut Plan, record: &Record) {
         "/etc/nsswitch.conf",
         "passwd: files\ngroup: files\nhosts: files dns\n",
     );
-    if record.asked.network == Network::Default
+    if record.asked.network != Network::None
         && let Ok(servers) = fs::read_to_string("/etc/resolv.conf")
     {
         plan.file("/etc/resolv.conf", &servers);

@@ -128,7 +128,7 @@ impl Record {
 fn network_name(network: &Network) -> &'static str {
     match network {
         Network::None => "none",
-        Network::Default => "host",
+        Network::Default | Network::Named(_) => "host",
     }
 }
 

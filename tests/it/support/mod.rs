@@ -428,6 +428,7 @@ pub fn spec(name: &str) -> SandboxSpec {
         network: Network::None,
         env: Vec::new(),
         mounts: Vec::new(),
+        shelf: None,
         work_dir: sandbox_path(b"/workspace"),
         user: "1000:1000".into(),
         tmp_bytes: 16 << 20,

@@ -1,0 +1,129 @@
+//! `cache`: installed packages that are kept for the next run.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+
+use super::code_args::CacheVerb;
+use super::print::{self, Format, Outcome};
+use super::session::unexpected;
+use super::{Front, exit, views};
+use crate::domain::{Cleared, Shelf, Stocked};
+use crate::protocol::{Command, Reply};
+use crate::text::{Table, human, safe_line};
+
+/// Digits of a key that are shown to people.
+const SHORT: usize = 12;
+
+/// `cache`.
+pub(super) async fn run(front: &mut Front, verb: &CacheVerb) -> Outcome<u8> {
+    let host = front.host();
+    match verb {
+        CacheVerb::Ls => list(front).await,
+        CacheVerb::Rm { keys, all } => {
+            front.refuse_if_read_only("removing packages")?;
+            let keys = if *all { Vec::new() } else { keys.clone() };
+            clear(front, Command::ClearStock { host, keys }).await
+        }
+        CacheVerb::Prune => {
+            front.refuse_if_read_only("removing packages")?;
+            clear(front, Command::PruneStock(host)).await
+        }
+    }
+}
+
+async fn list(front: &mut Front) -> Outcome<u8> {
+    let command = Command::Stock(front.host());
+    let all = match front.session.ask(command).await? {
+        Reply::Stock(all) => all,
+        other => return Err(unexpected(&other).into()),
+    };
+    let now = Utc::now();
+    match front.format {
+        Format::Json => print::json(&all.iter().map(|one| view(one, now)).collect::<Vec<_>>())?,
+        Format::Text if all.is_empty() => {
+            print::note("No packages are kept. `sandtop run` installs what code imports.");
+        }
+        Format::Text => print::line(&table(&all, now).to_string())?,
+    }
+    Ok(exit::OK)
+}
+
+fn table(all: &[Stocked], now: DateTime<Utc>) -> Table {
+    let titles = ["KEY", "LANGUAGE", "SIZE", "HITS", "AGE", "USED", "PACKAGES"];
+    let mut table = Table::new(&titles).align_right(2).align_right(3);
+    for one in all {
+        let age = since(one.shelf.made_at, now).as_secs();
+        let expired = if one.expired { " expired" } else { "" };
+        table.row(vec![
+            short(&one.shelf).to_owned(),
+            safe_line(&one.shelf.language),
+            human::bytes(one.shelf.size_bytes),
+            human::count(one.hits),
+            format!("{}{expired}", human::age(age)),
+            human::age(since(one.used_at, now).as_secs()),
+            safe_line(one.shelf.packages.join(" ")),
+        ]);
+    }
+    table
+}
+
+fn short(shelf: &Shelf) -> &str {
+    shelf.key.get(..SHORT).unwrap_or(&shelf.key)
+}
+
+fn since(then: DateTime<Utc>, now: DateTime<Utc>) -> Duration {
+    (now - then).to_std().unwrap_or_default()
+}
+
+fn view(one: &Stocked, now: DateTime<Utc>) -> Value {
+    json!({
+        "key": one.shelf.key,
+        "language": one.shelf.language,
+        "image": one.shelf.image,
+        "packages": one.shelf.packages,
+        "size_bytes": one.shelf.size_bytes,
+        "hits": one.hits,
+        "created_at": views::time(one.shelf.made_at),
+        "age_s": since(one.shelf.made_at, now).as_secs(),
+        "used_at": views::time(one.used_at),
+        "expired": one.expired,
+    })
+}
+
+async fn clear(front: &mut Front, command: Command) -> Outcome<u8> {
+    let cleared = match front.session.ask(command).await? {
+        Reply::Cleared(cleared) => cleared,
+        other => return Err(unexpected(&other).into()),
+    };
+    match front.format {
+        Format::Json => print::json(&cleared.iter().map(cleared_view).collect::<Vec<_>>())?,
+        Format::Text => cleared.iter().try_for_each(told)?,
+    }
+    let failed = cleared.iter().any(|one| one.done.is_err());
+    Ok(if failed { exit::FAILED } else { exit::OK })
+}
+
+fn told(one: &Cleared) -> Outcome {
+    let (key, packages) = (short(&one.shelf), one.shelf.packages.join(" "));
+    match &one.done {
+        Ok(()) => print::line(&format!("{key} {}", safe_line(&packages))),
+        Err(why) => {
+            print::note(&format!("{key} {packages}: not removed: {why}"));
+            Ok(())
+        }
+    }
+}
+
+fn cleared_view(one: &Cleared) -> Value {
+    json!({
+        "key": one.shelf.key,
+        "language": one.shelf.language,
+        "packages": one.shelf.packages,
+        "size_bytes": one.shelf.size_bytes,
+        "reason": one.why,
+        "done": one.done.is_ok(),
+        "error": one.done.as_ref().err(),
+    })
+}

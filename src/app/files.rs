@@ -16,7 +16,7 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 
-pub use host::{HostPlaces, complete};
+pub use host::{Download, HostKind, HostPlaces, complete, host_checked, offered};
 pub use listing::{Listing, is_hidden};
 pub use preview::{Content, HEX_WIDTH, PREVIEW_LIMIT, Preview, PreviewLine};
 
@@ -26,6 +26,9 @@ use crate::domain::{FileEntry, SandboxPath, SandboxRef};
 use crate::keymap::Action;
 use crate::protocol::Failure;
 use ask::Asked;
+
+/// Lines that a key moves the preview by.
+const PREVIEW_STEP: isize = 5;
 
 /// What of a sandbox is listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +99,12 @@ impl FilesState {
             host,
             ..Self::default()
         }
+    }
+
+    /// Returns where paths of this machine start.
+    #[must_use]
+    pub fn host(&self) -> &HostPlaces {
+        &self.host
     }
 
     /// Returns the folder that is shown.
@@ -185,6 +194,8 @@ impl FilesState {
             Action::Ascend => self.ascend(),
             Action::GoWorkDir => self.go_work_dir(),
             Action::Changes => self.toggle_changes(),
+            Action::PreviewDown => self.turn_preview(PREVIEW_STEP),
+            Action::PreviewUp => self.turn_preview(-PREVIEW_STEP),
             Action::Refresh => self.list(),
             Action::ToggleHidden => self.choose(Listing::toggle_hidden),
             Action::Mark => self.mark(),
@@ -270,6 +281,11 @@ impl FilesState {
     pub fn scroll(&mut self, lines: isize) -> Vec<Wish> {
         self.cursor.scroll(lines, self.listing.len(), self.page);
         self.look()
+    }
+
+    fn turn_preview(&mut self, lines: isize) -> Vec<Wish> {
+        self.scroll_preview(lines);
+        Vec::new()
     }
 
     /// Moves the preview under the mouse wheel.

@@ -4,7 +4,7 @@ use super::line::LineInput;
 use super::on_action::{focus, submit};
 use super::overlay::{Ask, Confirm, Overlay};
 use super::pending::Purpose as For;
-use super::{AppState, Effect, Pane, Tone, Wish, running, streams};
+use super::{AppState, Effect, Pane, Tone, Wish, copies, running, streams};
 use crate::protocol::{Command, FileOp};
 use crate::text::human;
 
@@ -29,7 +29,15 @@ fn one(state: &mut AppState, wish: Wish) -> Vec<Effect> {
         Wish::Copy(text) => copy(state, text),
         Wish::Ask(question) => {
             let line = LineInput::new(&question.start);
-            show(state, Overlay::Ask(Ask { question, line }))
+            let offers = Vec::new();
+            show(
+                state,
+                Overlay::Ask(Ask {
+                    question,
+                    line,
+                    offers,
+                }),
+            )
         }
         Wish::Confirm {
             question,
@@ -53,6 +61,7 @@ fn one(state: &mut AppState, wish: Wish) -> Vec<Effect> {
             bytes,
             replace,
         }],
+        Wish::Download(download) => vec![Effect::CheckHost(download)],
         Wish::List { sandbox, path } => {
             let command = Command::File {
                 sandbox: sandbox.clone(),
@@ -69,8 +78,8 @@ fn one(state: &mut AppState, wish: Wish) -> Vec<Effect> {
             sandbox,
             path,
             text,
-            known,
-        } => streams::save(state, sandbox, path, text, known),
+            expect,
+        } => streams::save(state, sandbox, path, text, expect),
         Wish::Run { code, language } => running::run(state, code, language),
         Wish::RunChecked { code, language } => running::prepare(state, code, language),
         Wish::EditFile { sandbox, path } => streams::load(state, sandbox, path),
@@ -110,11 +119,13 @@ fn copy(state: &mut AppState, text: String) -> Vec<Effect> {
     vec![Effect::Copy(text)]
 }
 
-/// Sends a command; what changes files is followed by a new listing.
+/// Sends a command; work on files takes its turn and is followed by a new listing.
 fn send(state: &mut AppState, command: Command, label: &str) -> Vec<Effect> {
     let purpose = match &command {
-        Command::File { .. } | Command::CopyIn { .. } => For::FilesChanged,
-        Command::Act { .. } | Command::CopyOut { .. } => For::Told,
+        Command::File { .. } | Command::CopyIn { .. } | Command::CopyOut { .. } => {
+            return copies::queue(state, command, label.to_owned());
+        }
+        Command::Act { .. } => For::Told,
         _ => For::Quiet,
     };
     vec![submit(state, command, label, purpose)]

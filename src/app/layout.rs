@@ -15,6 +15,10 @@ use ratatui::layout::{Constraint, Layout, Rect};
 pub const LEAST: (u16, u16) = (60, 16);
 /// From this width on, panes stand side by side.
 const WIDE: u16 = 110;
+/// From this width on, the preview of a file is drawn beside the list.
+const BESIDE: u16 = 70;
+/// From this height on, the preview is drawn below a list that is not wide.
+const BELOW: u16 = 16;
 
 /// The panes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -167,6 +171,44 @@ fn narrow(body: Rect, focus: Pane) -> Vec<(Pane, Rect)> {
         focus
     };
     vec![(Pane::Sandboxes, top), (below, bottom)]
+}
+
+/// Where the parts of the files pane are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FilesAreas {
+    /// The rows; as many fit on a page as it is high.
+    pub list: Rect,
+    /// The line between list and preview.
+    pub rule: Rect,
+    /// The preview, if there is room.
+    pub preview: Option<Rect>,
+}
+
+/// Divides the files pane, for drawing, page sizes and mouse clicks alike.
+#[must_use]
+pub fn files_areas(area: Rect) -> FilesAreas {
+    let parts = [
+        Constraint::Fill(1),
+        Constraint::Length(1),
+        Constraint::Fill(1),
+    ];
+    let layout = if area.width >= BESIDE {
+        Layout::horizontal(parts)
+    } else if area.height >= BELOW {
+        Layout::vertical(parts)
+    } else {
+        return FilesAreas {
+            list: area,
+            rule: Rect::ZERO,
+            preview: None,
+        };
+    };
+    let [list, rule, preview] = layout.areas(area);
+    FilesAreas {
+        list,
+        rule,
+        preview: Some(preview),
+    }
 }
 
 #[cfg(test)]

@@ -35,6 +35,12 @@ impl LineInput {
         self.text.iter().take(self.at).collect()
     }
 
+    /// Puts other text before the cursor.
+    pub fn replace_before_cursor(&mut self, text: &str) {
+        self.clear_before();
+        self.insert(text);
+    }
+
     /// Adds text at the cursor, without line breaks and other controls.
     pub fn insert(&mut self, text: &str) {
         for c in text.chars().filter(|c| !c.is_control()) {

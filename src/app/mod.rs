@@ -1,5 +1,7 @@
 //! The dashboard's state and its one pure `update`: no clock, no terminal, no engine.
 
+mod completion;
+mod copies;
 pub mod cursor;
 pub mod editor;
 pub mod engine;
@@ -39,7 +41,7 @@ use ratatui::layout::Rect;
 
 pub use layout::Pane;
 pub use msg::{Effect, Mouse, MouseKind, Msg, NotSaved};
-pub use wish::{Purpose, Question, Tone, Wish};
+pub use wish::{Expect, Purpose, Question, Tone, Wish};
 
 use crate::config::Config;
 use crate::domain::{HostName, Owner, RequestId};
@@ -228,6 +230,10 @@ impl AppState {
     /// Returns how many lines of a pane are seen.
     fn page(&self, pane: Pane) -> usize {
         let inner = self.areas().and_then(|areas| areas.inner(pane));
+        let inner = inner.map(|inner| match pane {
+            Pane::Files => layout::files_areas(inner).list,
+            Pane::Sandboxes | Pane::Editor | Pane::Output => inner,
+        });
         inner.map_or(1, |area| usize::from(area.height.max(1)))
     }
 
@@ -248,6 +254,8 @@ pub fn update(state: &mut AppState, msg: Msg) -> Vec<Effect> {
         Msg::Busy(id) => busy(state, id),
         Msg::Edited(text) => edited(state, text),
         Msg::SavedLocal(outcome) => saved_local(state, outcome),
+        Msg::HostListed { folder, outcome } => completion::listed(state, &folder, outcome),
+        Msg::HostChecked { download, found } => host_checked(state, *download, &found),
         Msg::Recovered(buffers) => recovered(state, buffers),
         Msg::Quit => vec![Effect::Quit],
     }
@@ -281,9 +289,13 @@ fn busy(state: &mut AppState, id: RequestId) -> Vec<Effect> {
         let failure = Failure::new(FailureKind::Busy, words);
         return inspect::answered(state, sandbox, *tab, Err(failure));
     }
+    let is_work = matches!(pending.purpose, pending::Purpose::Work(_));
     let label = pending.label;
     let words = format!("Too much at once; {label} was not started. Try again.");
     state.say(Tone::Bad, words);
+    if is_work {
+        return copies::next(state);
+    }
     Vec::new()
 }
 
@@ -307,6 +319,15 @@ fn saved_local(state: &mut AppState, outcome: Result<String, NotSaved>) -> Vec<E
         Err(NotSaved::Failed(reason)) => state.say(Tone::Bad, reason),
     }
     Vec::new()
+}
+
+fn host_checked(
+    state: &mut AppState,
+    download: files::Download,
+    found: &[files::HostKind],
+) -> Vec<Effect> {
+    let wishes = files::host_checked(download, found);
+    fulfil::all(state, wishes)
 }
 
 fn ask_to_replace(state: &mut AppState, path: String, bytes: Bytes) -> Vec<Effect> {

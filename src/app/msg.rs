@@ -1,9 +1,13 @@
 //! What `update` hears and what it asks of the shell around it.
 
+use std::path::PathBuf;
+
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
 use super::editor::RecoveredBuffer;
+use super::files::{Download, HostKind};
+use super::shell::MouseButton;
 use crate::domain::RequestId;
 use crate::keymap::Key;
 use crate::protocol::{Event, Request};
@@ -34,6 +38,20 @@ pub enum Msg {
     Edited(Result<String, String>),
     /// A file of this machine was written, or not.
     SavedLocal(Result<String, NotSaved>),
+    /// The names in a folder of this machine, those of folders with a slash.
+    HostListed {
+        /// Which folder.
+        folder: PathBuf,
+        /// The names, or why there are none.
+        outcome: Result<Vec<String>, String>,
+    },
+    /// What is where a download is to go.
+    HostChecked {
+        /// What is to be copied.
+        download: Box<Download>,
+        /// What is at each of its places.
+        found: Vec<HostKind>,
+    },
     /// Buffers that a crash left behind.
     Recovered(Vec<RecoveredBuffer>),
     /// The process was asked to end.
@@ -63,16 +81,24 @@ pub struct Mouse {
     pub column: u16,
     /// Row on the screen.
     pub row: u16,
+    /// Which button it was; left for the wheel.
+    pub button: MouseButton,
+    /// With Ctrl.
+    pub ctrl: bool,
+    /// With Alt.
+    pub alt: bool,
+    /// With Shift.
+    pub shift: bool,
 }
 
 /// The kinds of things a mouse does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MouseKind {
-    /// The left button went down.
+    /// A button went down.
     Press,
     /// It moved with the button down.
     Drag,
-    /// The left button went up.
+    /// A button went up.
     Release,
     /// The wheel turned towards the person.
     WheelDown,
@@ -103,6 +129,13 @@ pub enum Effect {
         /// May a file that is there be replaced?
         replace: bool,
     },
+    /// List a folder of this machine, for completion.
+    ListHost {
+        /// Which.
+        folder: PathBuf,
+    },
+    /// Look what is where a download is to go.
+    CheckHost(Box<Download>),
     /// Take the mouse, or leave it to the terminal.
     Mouse(bool),
     /// Go back to the shell until continued.

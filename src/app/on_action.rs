@@ -3,7 +3,9 @@
 use super::form::CreateForm;
 use super::overlay::{Confirm, Overlay, Palette};
 use super::pending::{Pending, Purpose as For};
-use super::{AppState, Effect, Mode, Pane, Tone, Wish, fulfil, inspect, on_overlay, reap, streams};
+use super::{
+    AppState, Effect, Mode, Pane, Tone, Wish, copies, fulfil, inspect, on_overlay, reap, streams,
+};
 use crate::code::Language;
 use crate::keymap::Action;
 use crate::protocol::Command;
@@ -43,6 +45,7 @@ pub(super) fn run(state: &mut AppState, action: Action) -> Vec<Effect> {
         Action::Edit => edit(state),
         Action::Run | Action::Save => in_editor(state, action),
         Action::ExternalEditor => external(state),
+        Action::CancelCopy => copies::call_off(state),
         other => in_pane(state, other),
     }
 }
@@ -113,8 +116,11 @@ fn leave(state: &mut AppState) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Cancels the run on screen, else asks whether to quit.
+/// Cancels the run on screen, or the copies if the files have the keys; else asks whether to quit.
 fn interrupt(state: &mut AppState) -> Vec<Effect> {
+    if state.view.focus == Pane::Files && copies::count(state) > 0 {
+        return copies::call_off(state);
+    }
     let running = state
         .output
         .current()
@@ -142,6 +148,7 @@ fn quit(state: &mut AppState) -> Vec<Effect> {
         (runs, "running command"),
         (shells, "open shell"),
         (dirty, "unsaved buffer"),
+        (copies::count(state), "file transfer"),
     ]
     .iter()
     .filter(|(count, _)| *count > 0)

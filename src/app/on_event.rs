@@ -5,8 +5,11 @@ use super::on_action::submit;
 use super::overlay::{Confirm, Overlay};
 use super::pending::{Pending, Progress, Purpose as For};
 use super::transfers::{Collected, Save, Sent};
-use super::{AppState, Effect, Mode, Tone, Wish, fulfil, inspect, reap, streams};
-use crate::domain::{ExecEnd, Happening, HostName, Image, OutputChunk, RequestId, StreamId, What};
+use super::{AppState, Effect, Expect, Mode, Tone, Wish, copies, fulfil, inspect, reap, streams};
+use crate::domain::{
+    ExecEnd, FileEntry, FileKind, Happening, HostName, Image, OutputChunk, RequestId, StreamId,
+    What,
+};
 use crate::protocol::{Command, Event, Failure, FailureKind, FileOp, Link, Reply};
 use crate::text::safe_line;
 
@@ -155,19 +158,14 @@ fn succeeded(state: &mut AppState, pending: Pending, reply: Reply) -> Vec<Effect
             let wishes = state.files.changes_listed(&sandbox, Ok(*changes));
             fulfil::all(state, wishes)
         }
-        (For::FilesChanged, _) => {
-            let wishes = state.files.changed();
-            fulfil::all(state, wishes)
-        }
+        (For::Work(work), reply) => copies::done(state, &pending.label, work, &reply),
         (For::Look(sandbox, tab), reply) => inspect::answered(state, &sandbox, tab, Ok(reply)),
         (For::History, Reply::Happenings(past)) => remembered(state, past),
         (For::Images, Reply::Images(images)) => offer_images(state, images),
         (For::BeforeLoad(sandbox, path), Reply::Entry(entry)) => {
             streams::load_content(state, sandbox, path, Some(entry.modified_at))
         }
-        (For::BeforeSave(save), Reply::Entry(entry)) => {
-            check_conflict(state, *save, entry.modified_at)
-        }
+        (For::BeforeSave(save), Reply::Entry(entry)) => check_conflict(state, *save, &entry),
         (For::AfterSave(sandbox, path), Reply::Entry(entry)) => {
             let wishes = state.editor.saved(sandbox, path, Ok(entry.modified_at));
             fulfil::all(state, wishes);
@@ -182,24 +180,28 @@ fn succeeded(state: &mut AppState, pending: Pending, reply: Reply) -> Vec<Effect
     }
 }
 
-/// Asks before a change by somebody else is overwritten.
-fn check_conflict(
-    state: &mut AppState,
-    save: Save,
-    changed: chrono::DateTime<chrono::Utc>,
-) -> Vec<Effect> {
-    if save.known.is_none_or(|known| known == changed) {
-        return streams::write(state, save);
+/// Asks before something is overwritten that the person does not know of.
+fn check_conflict(state: &mut AppState, save: Save, found: &FileEntry) -> Vec<Effect> {
+    let path = safe_line(save.path.as_bytes());
+    if found.kind == FileKind::Directory {
+        state.say(Tone::Bad, format!("{path} is a folder; nothing was saved."));
+        return Vec::new();
     }
-    let question = format!(
-        "{} was changed by somebody else since you opened it. Overwrite it?",
-        save.path
-    );
+    let question = match save.expect {
+        Expect::Unchanged(known) if known == found.modified_at => {
+            return streams::write(state, save);
+        }
+        Expect::Anything => return streams::write(state, save),
+        Expect::Nothing => format!("{path} exists already. Replace it? What it holds is lost."),
+        Expect::Unchanged(_) => {
+            format!("{path} was changed by somebody else since you opened it. Overwrite it?")
+        }
+    };
     let again = Wish::SaveFile {
         sandbox: Some(save.sandbox),
         path: save.path,
         text: save.text,
-        known: None,
+        expect: Expect::Anything,
     };
     state.view.overlay = Some(Overlay::Confirm(Confirm {
         question,
@@ -220,6 +222,7 @@ fn failed(state: &mut AppState, pending: Pending, failure: Failure) -> Vec<Effec
             let wishes = state.files.changes_listed(&sandbox, Err(failure));
             return fulfil::all(state, wishes);
         }
+        For::Work(work) => return copies::failed(state, &pending.label, work, &failure),
         // A file that is gone cannot be in conflict.
         For::BeforeSave(save) if failure.kind == FailureKind::NotFound => {
             return streams::write(state, *save);
@@ -237,7 +240,7 @@ fn failed(state: &mut AppState, pending: Pending, failure: Failure) -> Vec<Effec
     Vec::new()
 }
 
-fn complain(state: &mut AppState, failure: &Failure) {
+pub(super) fn complain(state: &mut AppState, failure: &Failure) {
     let hint = failure
         .hint
         .as_ref()

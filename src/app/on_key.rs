@@ -34,6 +34,7 @@ fn typed(state: &mut AppState, key: Key) -> Vec<Effect> {
     match (&mut state.view.overlay, state.view.mode) {
         (Some(Overlay::Ask(ask)), _) => {
             ask.line.key(key);
+            ask.offers.clear();
             on_overlay::asked_so_far(state);
         }
         (Some(Overlay::Create(form)), _) => {

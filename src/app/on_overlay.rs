@@ -6,7 +6,7 @@ use super::overlay::{Ask, Confirm, Overlay, Palette};
 use super::pending::Purpose as For;
 use super::sandboxes::Column;
 use super::wish::Purpose;
-use super::{AppState, Effect, fulfil, inspect, reap};
+use super::{AppState, Effect, completion, fulfil, inspect, reap};
 use crate::keymap::Action;
 use crate::protocol::Command;
 
@@ -49,6 +49,7 @@ fn in_ask(state: &mut AppState, ask: Ask, action: Action) -> Vec<Effect> {
     match action {
         Action::Accept => answer(state, &ask.question.purpose, &ask.line.text()),
         Action::Refuse | Action::Back => refuse(state, &ask.question.purpose),
+        Action::NextField => completion::ask(state, ask),
         _ => open(state, Overlay::Ask(ask)),
     }
 }

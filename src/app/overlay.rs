@@ -64,6 +64,8 @@ pub struct Ask {
     pub question: Question,
     /// What was typed so far.
     pub line: LineInput,
+    /// What it may become, or why nothing is known of that; until the next key.
+    pub offers: Vec<String>,
 }
 
 /// Actions found by name.

@@ -22,8 +22,8 @@ pub enum Purpose {
     Folder(SandboxRef, SandboxPath),
     /// What has changed, for the files pane.
     FileChanges(SandboxRef),
-    /// Files were changed: the folder is listed again.
-    FilesChanged,
+    /// Work on files.
+    Work(Work),
     /// A tab of the view of a sandbox.
     Look(SandboxRef, super::inspect::Tab),
     /// What happened before.
@@ -47,6 +47,17 @@ pub enum Purpose {
     Stream(StreamId),
     /// A piece of input was taken.
     Input(StreamId),
+}
+
+/// Work on files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// Something is made, renamed or deleted.
+    Change,
+    /// Something is copied into a sandbox.
+    CopyIn,
+    /// Something is copied out of one.
+    CopyOut,
 }
 
 /// One request under way.
@@ -127,6 +138,15 @@ impl PendingSet {
         if let Some(pending) = self.under_way.get_mut(&id) {
             pending.progress = Some(progress);
         }
+    }
+
+    /// Lists the work on files, oldest first.
+    pub fn work(&self) -> impl Iterator<Item = (RequestId, Work)> {
+        let all = self.under_way.iter();
+        all.filter_map(|(id, pending)| match pending.purpose {
+            Purpose::Work(work) => Some((*id, work)),
+            _ => None,
+        })
     }
 
     /// Lists what is worth showing, oldest first.

@@ -7,7 +7,7 @@ use super::on_action::{focus, submit};
 use super::pending::Purpose as For;
 use super::shell::ShellState;
 use super::transfers::{Collected, EDITABLE, PREVIEW, Save, Sent};
-use super::{AppState, Effect, Mode, Pane, Tone};
+use super::{AppState, Effect, Expect, Mode, Pane, Tone};
 use crate::domain::{
     ExecSpec, Phase, Sandbox, SandboxPath, SandboxRef, StdinMode, StreamId, TtySize,
 };
@@ -93,7 +93,8 @@ pub(super) fn fit(state: &mut AppState) -> Vec<Effect> {
                 .resize(inner.width, crate::app::layout::output_page(inner));
         }
         if let Some(inner) = areas.inner(Pane::Files) {
-            state.files.set_page(usize::from(inner.height));
+            let list = crate::app::layout::files_areas(inner).list;
+            state.files.set_page(usize::from(list.height));
         }
     }
     fit_shell(state)
@@ -258,7 +259,7 @@ pub(super) fn save(
     sandbox: Option<SandboxRef>,
     path: SandboxPath,
     text: String,
-    known: Option<DateTime<Utc>>,
+    expect: Expect,
 ) -> Vec<Effect> {
     let sandbox = match sandbox {
         Some(sandbox) => sandbox,
@@ -272,9 +273,9 @@ pub(super) fn save(
         sandbox: sandbox.clone(),
         path: path.clone(),
         text,
-        known,
+        expect,
     };
-    if known.is_none() {
+    if expect == Expect::Anything {
         return write(state, save);
     }
     let command = Command::File {
@@ -314,4 +315,62 @@ pub(super) fn send_next(state: &mut AppState, stream: StreamId) -> Vec<Effect> {
         None => return vec![submit(state, Command::EndInput(stream), "", For::Quiet)],
     };
     vec![submit(state, command, "", For::Input(stream))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::testing::App;
+    use crate::domain::{FileEntry, FileKind};
+    use crate::protocol::{Failure, FailureKind, Reply};
+
+    /// An app that has asked how the path of a new buffer stands, and is answered.
+    fn saving_as(answer: &Result<FileEntry, Failure>) -> App {
+        let mut app = App::with(160, 48, &["alpha"]);
+        app.keys("2 i x ctrl-s enter");
+        app.answer(|command| match command {
+            Command::File {
+                op: FileOp::Stat(_),
+                ..
+            } => Some(answer.clone().map(Reply::Entry)),
+            _ => None,
+        });
+        app
+    }
+
+    fn entry(kind: FileKind) -> FileEntry {
+        FileEntry {
+            name: b"untitled.py".to_vec(),
+            kind,
+            size: 1,
+            mode: 0o644,
+            uid: 0,
+            gid: 0,
+            modified_at: DateTime::default(),
+        }
+    }
+
+    fn writes(app: &mut App) -> bool {
+        let commands = app.commands();
+        commands
+            .iter()
+            .any(|command| matches!(command, Command::WriteFile { .. }))
+    }
+
+    #[test]
+    fn a_new_file_is_written_at_once() {
+        let mut app = saving_as(&Err(Failure::new(FailureKind::NotFound, "no such file")));
+        assert!(writes(&mut app));
+    }
+
+    #[test]
+    fn saving_under_a_name_that_is_taken_asks_first() {
+        let mut app = saving_as(&Ok(entry(FileKind::File)));
+        assert!(!writes(&mut app));
+        assert!(app.screen().contains("exists already"), "{}", app.screen());
+        app.keys("y");
+        assert!(writes(&mut app));
+        let mut app = saving_as(&Ok(entry(FileKind::Directory)));
+        assert!(!writes(&mut app) && app.state.view.overlay.is_none());
+    }
 }

@@ -1,11 +1,13 @@
 //! Files on their way between the panes and a sandbox: pieces collected, pieces sent, one preview at a time.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
+use super::Expect;
 use crate::domain::{SandboxPath, SandboxRef, StreamId};
+use crate::protocol::Command;
 
 /// Bytes sent at a time.
 const PIECE: usize = 48 * 1024;
@@ -23,8 +25,8 @@ pub struct Save {
     pub path: SandboxPath,
     /// The content.
     pub text: String,
-    /// When it was last changed as we know it.
-    pub known: Option<DateTime<Utc>>,
+    /// What must be there now.
+    pub expect: Expect,
 }
 
 /// What to do when all is sent.
@@ -61,6 +63,8 @@ struct Collecting {
 pub struct Transfers {
     sending: HashMap<StreamId, Sending>,
     collecting: HashMap<StreamId, Collecting>,
+    /// Work on files that waits for its turn, and what it is called.
+    pub queue: VecDeque<(Command, String)>,
     /// The file to preview when the one under way has come; older wishes are forgotten.
     pub next_preview: Option<(SandboxRef, SandboxPath)>,
 }

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
+use super::files::Download;
 use crate::code::Language;
 use crate::domain::{SandboxPath, SandboxRef, StreamId};
 use crate::protocol::Command;
@@ -52,6 +53,8 @@ pub enum Wish {
         /// May a file that is there be replaced?
         replace: bool,
     },
+    /// Copy files of a sandbox to this machine, if nothing is in the way or a person agrees.
+    Download(Box<Download>),
     /// List a folder; the answer comes to `FilesState::listed`.
     List {
         /// Where.
@@ -79,8 +82,8 @@ pub enum Wish {
         path: SandboxPath,
         /// The content.
         text: String,
-        /// When the file was last changed as we know it; a newer one is a conflict to be asked about.
-        known: Option<DateTime<Utc>>,
+        /// What must be there now; anything else is a conflict to be asked about.
+        expect: Expect,
     },
     /// Run code in the selected sandbox.
     Run {
@@ -109,6 +112,25 @@ pub enum Wish {
     Close,
     /// End the program.
     Quit,
+}
+
+/// What must be at a path before it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expect {
+    /// Whatever it is, it is replaced.
+    Anything,
+    /// Nothing.
+    Nothing,
+    /// A file that was last changed then.
+    Unchanged(DateTime<Utc>),
+}
+
+impl Expect {
+    /// Expects a file as it is known; one of which nothing is known may be as it likes.
+    #[must_use]
+    pub fn of(known: Option<DateTime<Utc>>) -> Self {
+        known.map_or(Self::Anything, Self::Unchanged)
+    }
 }
 
 /// A line of text that is asked for.

@@ -115,6 +115,9 @@ actions! {
     Delete "delete" changes "Delete";
     Upload "upload" changes "Copy from this machine";
     Download "download" looks "Copy to this machine";
+    PreviewDown "preview-down" looks "Move the preview down";
+    PreviewUp "preview-up" looks "Move the preview up";
+    CancelCopy "cancel-copy" looks "Stop copying";
     Changes "changes" looks "Show what changed since creation, or the folder";
     GoWorkDir "go-work-dir" looks "Go to the work directory";
     Accept "accept" looks "Yes, or the chosen button";

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 
 use super::recovery::Recovery;
-use super::terminal;
+use super::{host, terminal};
 use crate::app::{Effect, Msg, NotSaved};
 use crate::manager::ManagerHandle;
 use crate::protocol::Request;
@@ -40,6 +40,15 @@ pub(super) fn perform(effect: Effect, handle: Option<&ManagerHandle>, recovery: 
             bytes,
             replace,
         } => Done::Tell(Msg::SavedLocal(save(&path, bytes, replace))),
+        Effect::ListHost { folder } => {
+            let outcome = host::list(&folder);
+            Done::Tell(Msg::HostListed { folder, outcome })
+        }
+        Effect::CheckHost(download) => {
+            let found = download.places();
+            let found = found.iter().map(|place| host::kind(place)).collect();
+            Done::Tell(Msg::HostChecked { download, found })
+        }
         Effect::Mouse(ours) => {
             let _ = terminal::set_mouse(ours);
             Done::Nothing

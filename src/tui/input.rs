@@ -1,10 +1,11 @@
 //! What the terminal sends, in our words.
 
 use crossterm::event::{
-    Event, KeyCode as Code, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent,
-    MouseEventKind,
+    Event, KeyCode as Code, KeyEvent, KeyEventKind, KeyModifiers, MouseButton as Button,
+    MouseEvent, MouseEventKind,
 };
 
+use crate::app::shell::MouseButton;
 use crate::app::{Mouse, MouseKind, Msg};
 use crate::keymap::{Key, KeyCode};
 
@@ -61,17 +62,26 @@ fn key(event: KeyEvent) -> Option<Key> {
 }
 
 fn mouse(event: MouseEvent) -> Option<Mouse> {
-    let kind = match event.kind {
-        MouseEventKind::Down(MouseButton::Left) => MouseKind::Press,
-        MouseEventKind::Drag(MouseButton::Left) => MouseKind::Drag,
-        MouseEventKind::Up(MouseButton::Left) => MouseKind::Release,
-        MouseEventKind::ScrollDown => MouseKind::WheelDown,
-        MouseEventKind::ScrollUp => MouseKind::WheelUp,
+    let (kind, button) = match event.kind {
+        MouseEventKind::Down(button) => (MouseKind::Press, button),
+        MouseEventKind::Drag(button) => (MouseKind::Drag, button),
+        MouseEventKind::Up(button) => (MouseKind::Release, button),
+        MouseEventKind::ScrollDown => (MouseKind::WheelDown, Button::Left),
+        MouseEventKind::ScrollUp => (MouseKind::WheelUp, Button::Left),
         _ => return None,
     };
+    let has = |modifier| event.modifiers.contains(modifier);
     Some(Mouse {
         kind,
         column: event.column,
         row: event.row,
+        button: match button {
+            Button::Left => MouseButton::Left,
+            Button::Middle => MouseButton::Middle,
+            Button::Right => MouseButton::Right,
+        },
+        ctrl: has(KeyModifiers::CONTROL),
+        alt: has(KeyModifiers::ALT),
+        shift: has(KeyModifiers::SHIFT),
     })
 }

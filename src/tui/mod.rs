@@ -1,6 +1,7 @@
 //! The dashboard's loop: input, events and time into `update`, effects out, and a drawing when something has changed.
 
 mod effects;
+mod host;
 mod input;
 mod look;
 mod opening;

@@ -12,21 +12,16 @@ mod tests;
 
 use chrono::{DateTime, Utc};
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Text};
 use ratatui::widgets::{Paragraph, Widget, Wrap};
 
 use super::theme::{Role, Theme};
 use crate::app::files::FilesState;
+use crate::app::layout::files_areas;
 use crate::protocol::{Failure, FailureKind};
 use crate::text::safe_line;
-
-/// From this width on the preview is drawn beside the list.
-const WIDE: u16 = 70;
-
-/// From this height on the preview is drawn below a list that is not wide.
-const TALL: u16 = 16;
 
 /// How long a listing may take before the pane says that it waits.
 const PATIENCE_MS: i64 = 200;
@@ -42,44 +37,6 @@ pub struct FilesPane<'a> {
     pub focused: bool,
     /// The time, for ages and waiting.
     pub now: DateTime<Utc>,
-}
-
-/// Where the parts of the pane are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FilesAreas {
-    /// The rows; as many fit on a page as it is high.
-    pub list: Rect,
-    /// The line between list and preview.
-    rule: Rect,
-    /// The preview, if there is room.
-    pub preview: Option<Rect>,
-}
-
-/// Divides the pane, for drawing, page sizes and mouse clicks alike.
-#[must_use]
-pub fn areas(area: Rect) -> FilesAreas {
-    let parts = [
-        Constraint::Fill(1),
-        Constraint::Length(1),
-        Constraint::Fill(1),
-    ];
-    let layout = if area.width >= WIDE {
-        Layout::horizontal(parts)
-    } else if area.height >= TALL {
-        Layout::vertical(parts)
-    } else {
-        return FilesAreas {
-            list: area,
-            rule: Rect::ZERO,
-            preview: None,
-        };
-    };
-    let [list, rule, preview] = layout.areas(area);
-    FilesAreas {
-        list,
-        rule,
-        preview: Some(preview),
-    }
 }
 
 impl FilesPane<'_> {
@@ -219,7 +176,7 @@ impl Widget for FilesPane<'_> {
             let words = Paragraph::new(text).wrap(Wrap { trim: true });
             return words.render(area, buffer);
         }
-        let areas = areas(area);
+        let areas = files_areas(area);
         self.draw_rows(areas.list, buffer);
         self.draw_rule(areas.rule, buffer);
         if let Some(preview) = areas.preview {

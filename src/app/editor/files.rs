@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::EditorState;
 use super::buffer::{Buffer, Origin, ReadOnly, Saving, longest, split, too_big};
-use crate::app::{Purpose, Question, Tone, Wish};
+use crate::app::{Expect, Purpose, Question, Tone, Wish};
 use crate::code::Languages;
 use crate::domain::{SandboxPath, SandboxRef};
 use crate::protocol::{Failure, FailureKind};
@@ -75,7 +75,10 @@ impl EditorState {
             return bad(format!("{} is read-only: {why}", buffer.name));
         }
         match buffer.origin.clone() {
-            Some(origin) => vec![buffer.write(Some(origin.sandbox), origin.path, origin.known)],
+            Some(origin) => {
+                let expect = Expect::of(origin.known);
+                vec![buffer.write(Some(origin.sandbox), origin.path, expect)]
+            }
             None => vec![Wish::Ask(Question {
                 purpose: Purpose::SaveBufferAs,
                 label: "Save in the sandbox as".to_owned(),
@@ -88,7 +91,7 @@ impl EditorState {
         let path = SandboxPath::parse(HOME)
             .and_then(|home| SandboxPath::resolve(path.trim().as_bytes(), &home));
         match path {
-            Ok(path) => vec![self.current_mut().write(None, path, None)],
+            Ok(path) => vec![self.current_mut().write(None, path, Expect::Nothing)],
             Err(error) => bad(error.to_string()),
         }
     }
@@ -145,12 +148,7 @@ impl EditorState {
 }
 
 impl Buffer {
-    fn write(
-        &mut self,
-        sandbox: Option<SandboxRef>,
-        path: SandboxPath,
-        known: Option<DateTime<Utc>>,
-    ) -> Wish {
+    fn write(&mut self, sandbox: Option<SandboxRef>, path: SandboxPath, expect: Expect) -> Wish {
         self.saving = Some(Saving {
             path: path.clone(),
             state: self.text.state(),
@@ -159,7 +157,7 @@ impl Buffer {
             sandbox,
             path,
             text: self.file_text(),
-            known,
+            expect,
         }
     }
 
@@ -193,7 +191,7 @@ impl Buffer {
                 "{shown} was changed in the sandbox meanwhile. Overwrite it and lose those changes?"
             ),
             button: "Overwrite".to_owned(),
-            then: vec![self.write(Some(sandbox), path, None)],
+            then: vec![self.write(Some(sandbox), path, Expect::Anything)],
         }]
     }
 }

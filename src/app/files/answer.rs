@@ -1,10 +1,8 @@
 //! What is done with the answers to the pane's questions.
 
-use std::path::PathBuf;
-
-use super::super::wish::{Purpose, Tone, Wish};
+use super::super::wish::{Expect, Purpose, Tone, Wish};
 use super::ask::{Asked, say, shown, submit, work};
-use super::host::{base_name, child};
+use super::host::{Download, base_name};
 use super::{FilesState, Place};
 use crate::domain::SandboxPath;
 use crate::protocol::{Command, FileOp};
@@ -49,7 +47,7 @@ impl FilesState {
             sandbox: Some(place.sandbox.clone()),
             path,
             text: String::new(),
-            known: None,
+            expect: Expect::Nothing,
         }])
     }
 
@@ -95,17 +93,13 @@ impl FilesState {
     }
 
     fn download(&self, asked: &Asked, text: &str) -> Result<Vec<Wish>, String> {
-        let to = self.host.resolve(text)?;
-        let is_folder = asked.targets.len() != 1 || text.trim_end().ends_with('/');
-        let copy = |from: &SandboxPath| {
-            let to = if is_folder {
-                child(&to, from.file_name())
-            } else {
-                to.clone()
-            };
-            copy_out(&asked.place, from, to)
+        let download = Download {
+            sandbox: asked.place.sandbox.clone(),
+            targets: asked.targets.clone(),
+            to: self.host.resolve(text)?,
+            into: asked.targets.len() != 1 || text.trim_end().ends_with('/'),
         };
-        Ok(asked.targets.iter().map(copy).collect())
+        Ok(vec![Wish::Download(Box::new(download))])
     }
 
     /// Asks first when something of that name would be replaced.
@@ -148,14 +142,4 @@ fn new_path(text: &str, base: &SandboxPath) -> Result<SandboxPath, String> {
         return Err("Nothing is made without a name.".to_owned());
     }
     Ok(path)
-}
-
-fn copy_out(place: &Place, from: &SandboxPath, to: PathBuf) -> Wish {
-    let label = format!("copying out {}", shown(from.file_name()));
-    let command = Command::CopyOut {
-        sandbox: place.sandbox.clone(),
-        from: from.clone(),
-        to,
-    };
-    submit(command, label)
 }

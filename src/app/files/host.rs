@@ -4,6 +4,12 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::super::wish::Wish;
+use super::ask::{shown, submit};
+use crate::domain::{SandboxPath, SandboxRef};
+use crate::protocol::Command;
+use crate::text::safe_line;
+
 /// Where paths of this machine start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostPlaces {
@@ -39,13 +45,97 @@ impl HostPlaces {
     }
 }
 
+/// What is at a path of this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostKind {
+    /// Nothing.
+    Nothing,
+    /// A folder.
+    Folder,
+    /// A file, a link or something else.
+    File,
+}
+
+/// Files of a sandbox that are to be copied to this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Download {
+    /// Where they are.
+    pub sandbox: SandboxRef,
+    /// Which.
+    pub targets: Vec<SandboxPath>,
+    /// Where they go.
+    pub to: PathBuf,
+    /// Is that the folder that they go into, or the name that one gets?
+    pub into: bool,
+}
+
+impl Download {
+    /// Returns what each becomes.
+    #[must_use]
+    pub fn places(&self) -> Vec<PathBuf> {
+        let place = |from: &SandboxPath| match self.into {
+            true => child(&self.to, from.file_name()),
+            false => self.to.clone(),
+        };
+        self.targets.iter().map(place).collect()
+    }
+
+    fn copies(&self) -> Vec<Wish> {
+        let both = self.targets.iter().zip(self.places());
+        let copy = |(from, to): (&SandboxPath, PathBuf)| {
+            let label = format!("copying out {}", shown(from.file_name()));
+            let command = Command::CopyOut {
+                sandbox: self.sandbox.clone(),
+                from: from.clone(),
+                to,
+            };
+            submit(command, label)
+        };
+        both.map(copy).collect()
+    }
+}
+
+/// Copies if nothing is in the way, goes into a folder as `cp` does, else asks.
+#[must_use]
+pub fn host_checked(download: Download, found: &[HostKind]) -> Vec<Wish> {
+    if !download.into && found == [HostKind::Folder] {
+        let into = true;
+        return vec![Wish::Download(Box::new(Download { into, ..download }))];
+    }
+    let places = download.places();
+    let taken = places.iter().zip(found);
+    let taken: Vec<_> = taken
+        .filter(|(_, kind)| **kind != HostKind::Nothing)
+        .collect();
+    let question = match taken.as_slice() {
+        [] => return download.copies(),
+        [(place, HostKind::Folder)] => {
+            let place = safe_line(place.as_os_str().as_bytes());
+            format!("{place} is there already. Files of the same names in it are replaced. Copy?")
+        }
+        [(place, _)] => {
+            let place = safe_line(place.as_os_str().as_bytes());
+            format!("{place} exists on this machine. Replace it? What it holds is lost.")
+        }
+        many => format!(
+            "{} of these names exist on this machine. Replace them?",
+            many.len()
+        ),
+    };
+    vec![Wish::Confirm {
+        question,
+        button: "Replace".to_owned(),
+        then: download.copies(),
+    }]
+}
+
 /// Returns the last part of a host path, if it names something.
 pub(super) fn base_name(path: &Path) -> Option<&[u8]> {
     path.file_name().map(OsStrExt::as_bytes)
 }
 
 /// Appends a name of a sandbox's file, of any bytes, to a host folder.
-pub(super) fn child(folder: &Path, name: &[u8]) -> PathBuf {
+fn child(folder: &Path, name: &[u8]) -> PathBuf {
     folder.join(OsStr::from_bytes(name))
 }
 
@@ -54,16 +144,25 @@ pub(super) fn child(folder: &Path, name: &[u8]) -> PathBuf {
 /// Returns nothing when there is nothing to add.
 #[must_use]
 pub fn complete(prefix: &str, entries: &[String]) -> Option<String> {
-    let start = prefix.rfind('/').map_or(0, |at| at + 1);
-    let (folder, part) = prefix.split_at_checked(start)?;
-    // As in shells, hidden names are offered only when asked for.
-    let is_offered = |name: &&String| {
-        name.starts_with(part) && (part.starts_with('.') || !name.starts_with('.'))
-    };
-    let mut offered = entries.iter().filter(is_offered);
+    let (folder, part) = parts(prefix);
+    let mut offered = offered(prefix, entries);
     let first = offered.next()?.as_str();
     let common = offered.fold(first, |common, name| common_start(common, name));
     (common.len() > part.len()).then(|| format!("{folder}{common}"))
+}
+
+/// Lists the names that the last part of a path may become; as in shells, hidden ones only when asked for.
+pub fn offered<'a>(prefix: &'a str, entries: &'a [String]) -> impl Iterator<Item = &'a String> {
+    let (_, part) = parts(prefix);
+    entries.iter().filter(move |name| {
+        name.starts_with(part) && (part.starts_with('.') || !name.starts_with('.'))
+    })
+}
+
+/// Cuts a path before its last part.
+fn parts(prefix: &str) -> (&str, &str) {
+    let start = prefix.rfind('/').map_or(0, |at| at + 1);
+    prefix.split_at_checked(start).unwrap_or((prefix, ""))
 }
 
 fn common_start<'a>(left: &'a str, right: &str) -> &'a str {

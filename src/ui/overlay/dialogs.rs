@@ -7,9 +7,12 @@ use ratatui::widgets::{Paragraph, Wrap};
 
 use crate::app::AppState;
 use crate::app::overlay::{Ask, Confirm, Palette};
-use crate::text::{display_width, pad, safe_line};
+use crate::text::{display_width, pad, safe_line, truncate};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::popup;
+
+/// The most rows of names that are offered.
+const OFFER_ROWS: usize = 6;
 
 /// Draws a yes or no.
 pub(super) fn confirm(frame: &mut Frame<'_>, theme: &Theme, confirm: &Confirm) {
@@ -53,16 +56,69 @@ pub(super) fn ask(frame: &mut Frame<'_>, theme: &Theme, ask: &Ask) {
     };
     frame.render_widget(ratatui::widgets::Clear, row);
     let label = format!(" {}: ", ask.question.label);
-    let start = display_width(&label) + display_width(&ask.line.before_cursor());
+    let label = truncate(&label, usize::from(row.width / 2)).into_owned();
+    let before = safe_line(ask.line.before_cursor());
+    let room = usize::from(row.width).saturating_sub(display_width(&label) + 1);
+    let shown = tail(&before, room);
+    let start = display_width(&label) + display_width(shown);
+    let all = safe_line(ask.line.text());
+    let after = all.get(before.len()..).unwrap_or_default();
     let line = Line::from(vec![
         Span::styled(label, theme.style(Role::Mode)),
-        Span::raw(safe_line(ask.line.text())),
+        Span::raw(format!("{shown}{after}")),
     ]);
     frame.render_widget(line, row);
     let column = u16::try_from(start)
         .unwrap_or(u16::MAX)
         .min(row.width.saturating_sub(1));
     frame.set_cursor_position(Position::new(column, row.y));
+    offers(frame, theme, &ask.offers, row);
+}
+
+/// Returns the end of a text that fits.
+fn tail(text: &str, room: usize) -> &str {
+    let starts = text.char_indices().map(|(at, _)| at);
+    let fitting = starts.filter_map(|at| text.get(at..));
+    let mut fitting = fitting.skip_while(|rest| display_width(rest) > room);
+    fitting.next().unwrap_or_default()
+}
+
+/// Draws what a path may become, in the rows above the line.
+fn offers(frame: &mut Frame<'_>, theme: &Theme, offers: &[String], below: Rect) {
+    if offers.is_empty() {
+        return;
+    }
+    let width = usize::from(below.width).saturating_sub(1);
+    let mut lines = vec![String::new()];
+    for (at, offer) in offers.iter().enumerate() {
+        let offer = truncate(&safe_line(offer), width).into_owned();
+        let is_full = lines.last().is_some_and(|line| {
+            !line.is_empty() && display_width(line) + 2 + display_width(&offer) > width
+        });
+        if is_full && lines.len() == OFFER_ROWS {
+            let more = format!("  … {} more", offers.len() - at);
+            lines
+                .last_mut()
+                .into_iter()
+                .for_each(|line| line.push_str(&more));
+            break;
+        }
+        match lines.last_mut().filter(|_| !is_full) {
+            Some(line) if line.is_empty() => *line = format!(" {offer}"),
+            Some(line) => *line = format!("{line}  {offer}"),
+            None => lines.push(format!(" {offer}")),
+        }
+    }
+    let height = u16::try_from(lines.len()).unwrap_or(1).min(below.y);
+    let area = Rect {
+        y: below.y - height,
+        height,
+        ..below
+    };
+    frame.render_widget(ratatui::widgets::Clear, area);
+    for (line, row) in lines.into_iter().zip(area.rows()) {
+        frame.render_widget(Line::styled(line, theme.style(Role::Accent)), row);
+    }
 }
 
 /// Draws the actions that were found.

@@ -8,15 +8,15 @@ fn saving_asks_for_a_path_then_knows_it() {
     write(&mut editor, "x");
     let asked = editor.on_action(Action::Save);
     assert!(matches!(&asked[..], [Wish::Ask(q)] if q.start == "/workspace/untitled-2.py"));
-    let saving = |known, sandbox| Wish::SaveFile {
+    let saving = |expect, sandbox| Wish::SaveFile {
         sandbox,
         path: path("/workspace/a.py"),
         text: "x".into(),
-        known,
+        expect,
     };
     assert_eq!(
         editor.answer(&Purpose::SaveBufferAs, "a.py"),
-        [saving(None, None)]
+        [saving(Expect::Nothing, None)]
     );
     write(&mut editor, "y");
     editor.saved(sandbox(), path("/workspace/a.py"), Ok(time(5)));
@@ -28,7 +28,7 @@ fn saving_asks_for_a_path_then_knows_it() {
     write(&mut editor, "x");
     assert_eq!(
         editor.on_action(Action::Save),
-        [saving(Some(time(5)), Some(sandbox()))]
+        [saving(Expect::Unchanged(time(5)), Some(sandbox()))]
     );
     editor.saved(sandbox(), path("/workspace/a.py"), Ok(time(6)));
     assert_eq!(editor.dirty_count(), 0);
@@ -48,7 +48,9 @@ fn a_conflict_asks_before_it_overwrites() {
     let [Wish::Confirm { then, .. }] = &asked[..] else {
         panic!("{asked:?}");
     };
-    assert!(matches!(&then[..], [Wish::SaveFile { known: None, text, .. }] if text == "ba\n"));
+    assert!(
+        matches!(&then[..], [Wish::SaveFile { expect: Expect::Anything, text, .. }] if text == "ba\n")
+    );
     assert_eq!(editor.dirty_count(), 1);
     let full = Failure::new(FailureKind::NoSpace, "the disk is full");
     assert!(matches!(
@@ -184,10 +186,13 @@ fn unsaved_buffers_survive() {
         saved
     );
     next.on_action(Action::PreviousTab);
-    let [Wish::SaveFile { text, known, .. }] = &next.on_action(Action::Save)[..] else {
+    let [Wish::SaveFile { text, expect, .. }] = &next.on_action(Action::Save)[..] else {
         panic!("not saved");
     };
-    assert_eq!((text.as_str(), *known), ("xa\r\nb\r\n", Some(time(1))));
+    assert_eq!(
+        (text.as_str(), *expect),
+        ("xa\r\nb\r\n", Expect::Unchanged(time(1)))
+    );
 }
 
 #[test]

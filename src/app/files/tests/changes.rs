@@ -3,7 +3,7 @@
 #![expect(clippy::panic, reason = "a wish of another kind is a failed test")]
 
 use super::*;
-use crate::app::{Purpose, Tone};
+use crate::app::{Expect, Purpose, Tone};
 use crate::protocol::{Command, FailureKind, FileOp};
 
 fn work(op: FileOp, label: &str) -> Wish {
@@ -98,7 +98,7 @@ fn new_files_never_wipe_old_ones() {
         sandbox: Some(sandbox("py")),
         path: path("/workspace/new.py"),
         text: String::new(),
-        known: None,
+        expect: Expect::Nothing,
     };
     assert_eq!(state.answer(&Purpose::NewFile, "new.py"), [expected]);
     state.listed(
@@ -141,14 +141,53 @@ fn copies_go_in_and_out() {
 }
 
 fn targets(wishes: &[Wish]) -> Vec<String> {
-    let target = |wish: &Wish| match wish {
-        Wish::Submit {
-            command: Command::CopyOut { to, .. },
-            ..
-        } => to.display().to_string(),
-        other => panic!("no copy: {other:?}"),
-    };
-    wishes.iter().map(target).collect()
+    match wishes {
+        [Wish::Download(download)] => {
+            let places = download.places().into_iter();
+            places.map(|place| place.display().to_string()).collect()
+        }
+        other => panic!("no download: {other:?}"),
+    }
+}
+
+fn download(to: &str, targets: &[&str], into: bool) -> Download {
+    Download {
+        sandbox: sandbox("py"),
+        targets: targets.iter().map(|target| path(target)).collect(),
+        to: to.into(),
+        into,
+    }
+}
+
+fn questions(wishes: &[Wish]) -> Vec<&str> {
+    let question = |wish: &'_ Wish| matches!(wish, Wish::Confirm { .. });
+    assert!(wishes.iter().all(question), "{wishes:?}");
+    let texts = wishes.iter().filter_map(|wish| match wish {
+        Wish::Confirm { question, .. } => Some(question.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+#[test]
+fn downloads_ask_before_they_replace_something() {
+    let one = download("/here/a", &["/workspace/a"], false);
+    let free = host_checked(one.clone(), &[HostKind::Nothing]);
+    assert!(matches!(
+        &free[..],
+        [Wish::Submit { command: Command::CopyOut { to, .. }, .. }] if to == "/here/a"
+    ));
+    let taken = host_checked(one.clone(), &[HostKind::File]);
+    assert!(questions(&taken)[0].starts_with("/here/a exists on this machine."));
+    let into = download("/here/a", &["/workspace/a"], true);
+    assert_eq!(
+        host_checked(one, &[HostKind::Folder]),
+        [Wish::Download(Box::new(into.clone()))]
+    );
+    assert_eq!(into.places(), [std::path::Path::new("/here/a/a")]);
+    let many = download("/out", &["/workspace/a", "/workspace/b"], true);
+    let asked = host_checked(many, &[HostKind::File, HostKind::Folder]);
+    assert!(questions(&asked)[0].starts_with("2 of these names exist"));
 }
 
 #[test]

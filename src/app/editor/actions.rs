@@ -119,9 +119,9 @@ impl EditorState {
 
 impl Buffer {
     pub(super) fn advance_highlighting(&mut self, grammars: &Grammars) -> bool {
-        let view = self.view.get();
-        let height = usize::from(view.height).max(FIRST_SCREEN);
-        self.text.advance_highlighting(grammars, view.top + height)
+        let (top, height) = self.seen_next();
+        let height = height.max(FIRST_SCREEN);
+        self.text.advance_highlighting(grammars, top + height)
     }
 }
 

@@ -171,7 +171,7 @@ impl Text {
     /// Puts text in place of the selection, as one step.
     pub fn insert(&mut self, text: &str) {
         let cut = self.cut();
-        let put = self.edit(|area| area.insert_str(text));
+        let put = (!text.is_empty()).then(|| self.insert_rows(text));
         self.record(cut.into_iter().chain(put), Kind::Whole);
     }
 
@@ -271,6 +271,21 @@ impl Text {
         let mut row = slice(self.line(top), 0, from).to_owned();
         row.push_str(slice(self.line(bottom), to, usize::MAX));
         Some(self.put(top, bottom - top + 1, vec![row], (top, from)))
+    }
+
+    /// Puts text at the cursor; the text area would measure each of its rows.
+    fn insert_rows(&mut self, text: &str) -> Change {
+        let (row, at) = self.cursor;
+        let mut rows: Vec<String> = text.split('\n').map(str::to_owned).collect();
+        if let Some(first) = rows.first_mut() {
+            first.insert_str(0, slice(self.line(row), 0, at));
+        }
+        let last = row + rows.len() - 1;
+        let end = rows.last().map_or(0, |line| line.chars().count());
+        if let Some(bottom) = rows.last_mut() {
+            bottom.push_str(slice(self.line(row), at, usize::MAX));
+        }
+        self.put(row, 1, rows, (last, end))
     }
 
     /// Makes a text area of some rows, with the cursor where it is.

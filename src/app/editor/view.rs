@@ -39,6 +39,17 @@ impl Buffer {
         view
     }
 
+    /// Returns the first row that the next drawing shows, and how many it shows.
+    pub(super) fn seen_next(&self) -> (usize, usize) {
+        let view = self.view.get();
+        let top = if view.is_loose {
+            view.top
+        } else {
+            keep_in(view.top, self.text.cursor().0, view.height)
+        };
+        (top, view.height.into())
+    }
+
     /// Brings the view back to the cursor.
     pub(super) fn follow(&self) {
         let view = self.view.get();

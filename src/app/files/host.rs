@@ -73,9 +73,12 @@ impl Download {
     /// Returns what each becomes.
     #[must_use]
     pub fn places(&self) -> Vec<PathBuf> {
-        let place = |from: &SandboxPath| match self.into {
-            true => child(&self.to, from.file_name()),
-            false => self.to.clone(),
+        let place = |from: &SandboxPath| {
+            if self.into {
+                child(&self.to, from.file_name())
+            } else {
+                self.to.clone()
+            }
         };
         self.targets.iter().map(place).collect()
     }

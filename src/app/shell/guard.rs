@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use vte::{Params, Perform};
 
-use super::CANCEL;
+use super::{CANCEL, MOST_SCROLLBACK};
 
 /// The most cells that repeats may write and screens may be cleared of per push, small enough to be done within a frame.
 const MOST_PER_PUSH: usize = 400_000;
@@ -88,7 +88,7 @@ impl Guard {
         let last_clear = pieces.iter().rposition(is_clear);
         let (rows, columns) = to.screen().size();
         let (rows, columns) = (usize::from(rows.get()), usize::from(columns.get()));
-        let mut left = MOST_PER_PUSH;
+        let (mut left, kept) = (MOST_PER_PUSH, MOST_SCROLLBACK + rows);
         for (index, (length, found)) in pieces.into_iter().enumerate() {
             let (head, rest) = bytes.split_at_checked(length).unwrap_or((bytes, &[]));
             bytes = rest;
@@ -104,7 +104,7 @@ impl Guard {
                 _ => 0,
             };
             if granted == wanted {
-                to.process(head);
+                to.process(last_lines(head, kept));
             } else {
                 shorten(head, granted, to);
             }
@@ -144,6 +144,17 @@ impl Guard {
             Some([b]) => [second, *b],
             _ => [first, second],
         }
+    }
+}
+
+/// Leaves out lines of plain text that would be scrolled away at once: each costs a row of cells.
+fn last_lines(bytes: &[u8], kept: usize) -> &[u8] {
+    let mut ends = memchr::memrchr_iter(b'\n', bytes);
+    match ends.nth(kept) {
+        Some(at) if memchr::memchr(b'\x1b', bytes).is_none() => {
+            bytes.get(at + 1..).unwrap_or(bytes)
+        }
+        _ => bytes,
     }
 }
 
@@ -205,6 +216,17 @@ mod tests {
         let mut shell = shell(500, 100, &flood);
         shell.push(&[&flood, b"\x1b[Hnew".as_slice()].concat());
         assert_eq!(shell.screen().contents(), "new");
+    }
+
+    #[test]
+    fn lines_that_nobody_could_scroll_to_are_left_out() {
+        let lines: Vec<String> = (0..40_000).map(|n| format!("{n}\r\n")).collect();
+        let shell = shell(9, 3, lines.concat().as_bytes());
+        assert_eq!(shell.screen().contents(), "39998\n39999");
+        assert_eq!(shell.screen().scrollback_len(), MOST_SCROLLBACK);
+        let coloured = b"\x1b[31m\n".repeat(9_000);
+        assert_eq!(last_lines(&coloured, 10), coloured);
+        assert_eq!(last_lines(b"a\nb\nc", 1), b"b\nc");
     }
 
     #[test]

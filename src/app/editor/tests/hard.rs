@@ -68,6 +68,15 @@ fn random_keys_on_hostile_text_keep_colours_and_undo_right() {
     }
 }
 
+#[test]
+fn colours_reach_the_place_that_a_key_jumped_to_with_its_first_frame() {
+    let mut editor = opened("/workspace/a.py", "if x: pass\n".repeat(1_000).as_bytes());
+    while draw(&mut editor) {}
+    editor.on_action(Action::Bottom);
+    while editor.advance_highlighting() {}
+    assert!(!editor.current().text.highlight.spans(990).is_empty());
+}
+
 /// Returns the time this thread was on a processor, which other programs do not disturb.
 fn busy() -> Duration {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();

@@ -178,7 +178,11 @@ fn downloads_ask_before_they_replace_something() {
         [Wish::Submit { command: Command::CopyOut { to, .. }, .. }] if to == "/here/a"
     ));
     let taken = host_checked(one.clone(), &[HostKind::File]);
-    assert!(questions(&taken)[0].starts_with("/here/a exists on this machine."));
+    assert!(
+        questions(&taken)
+            .concat()
+            .starts_with("/here/a exists on this machine.")
+    );
     let into = download("/here/a", &["/workspace/a"], true);
     assert_eq!(
         host_checked(one, &[HostKind::Folder]),
@@ -187,7 +191,11 @@ fn downloads_ask_before_they_replace_something() {
     assert_eq!(into.places(), [std::path::Path::new("/here/a/a")]);
     let many = download("/out", &["/workspace/a", "/workspace/b"], true);
     let asked = host_checked(many, &[HostKind::File, HostKind::Folder]);
-    assert!(questions(&asked)[0].starts_with("2 of these names exist"));
+    assert!(
+        questions(&asked)
+            .concat()
+            .starts_with("2 of these names exist")
+    );
 }
 
 #[test]

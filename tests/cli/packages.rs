@@ -379,3 +379,49 @@ fn engines_that_keep_no_packages_say_so() {
         .exits(1)
         .says("only simulates");
 }
+
+#[test]
+fn the_local_engine_keeps_packages_too() {
+    let mut index = Index::open();
+    let Some(place) = Place::local() else { return };
+    let pip = [
+        "exec",
+        "trial",
+        "--",
+        "/usr/bin/python3",
+        "-m",
+        "pip",
+        "--version",
+    ];
+    place.run(&["create", "trial"]).ok();
+    let has_pip = place.run(&pip).code == 0;
+    place.run(&["rm", "-f", "trial"]).ok();
+    if !has_pip {
+        eprintln!("SKIPPED: this machine's python3 has no pip");
+        return;
+    }
+    let place = place.with("PIP_INDEX_URL", &index.pip_url());
+    index.wheel("bees", "1.0", "COUNT = 7\n", 0);
+    let code = "import bees, os\nprint(bees.COUNT, os.listdir('/sys/class/net') if os.path.exists('/sys/class/net') else [])\n\
+                try:\n    open(os.path.dirname(bees.__file__) + '/x', 'w')\nexcept OSError as error:\n    print(error.strerror)\n";
+    let run = || place.feed(code.as_bytes(), &["run", "--json", "-l", "py"]);
+    let first = run().ok().json();
+    assert_eq!(first["deps_cache"], "miss", "{first}");
+    let expected = first["stdout"].as_str().unwrap();
+    assert!(expected.ends_with("Read-only file system\n"), "{first}");
+    index.close();
+    let second = run().ok().json();
+    assert_eq!(
+        (&second["deps_cache"], &second["stdout"]),
+        (&json!("hit"), &json!(expected))
+    );
+    let value = place.feed(b"import hornets", &["run", "--json", "-l", "py"]);
+    assert_eq!(value.exits(125).json()["error"]["kind"], "packages");
+    assert_eq!(place.json_ok(&["ls", "--all"]), json!([]));
+    assert_eq!(
+        place.json_ok(&["cache", "ls"]).as_array().map(Vec::len),
+        Some(1)
+    );
+    assert_eq!(place.json_ok(&["cache", "rm", "--all"])[0]["done"], true);
+    assert_eq!(place.json_ok(&["cache", "ls"]), json!([]));
+}

@@ -145,6 +145,18 @@ impl Place {
         Self::new(None).with("SANDTOP_ENGINE", "demo")
     }
 
+    /// A place with the engine of this machine; `None`, with the reason told, if it cannot be used here.
+    pub(crate) fn local() -> Option<Self> {
+        let place = Self::new(None).with("SANDTOP_ENGINE", "local");
+        let made = place.run(&["create", "trial"]);
+        if made.code != 0 {
+            eprintln!("SKIPPED: {}", made.stderr);
+            return None;
+        }
+        place.run(&["rm", "-f", "trial"]).ok();
+        Some(place)
+    }
+
     /// A place with the Docker engine; `None`, with the reason told, if there is none.
     pub(crate) fn docker() -> Option<Self> {
         match engine() {

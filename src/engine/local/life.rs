@@ -17,7 +17,7 @@ use super::keeper::{self, Answer};
 use super::place::{self, NEW, Place, Turn, WORKSPACE};
 use super::plan::{self, Parts};
 use super::record::{Asked, Record, Run};
-use super::{doctor, limits, users};
+use super::{doctor, limits, shelves, users};
 use crate::domain::{Phase, SandboxSpec, What};
 use crate::engine::{EngineError, Result};
 use crate::guest::{self, wire};
@@ -157,15 +157,14 @@ impl Life {
             uid,
             gid,
             block: users::free_block(&records),
-            asked: Asked::of(spec),
+            asked: Asked::of(spec, &self.place),
         };
-        match self.make(&record, &image, &turn) {
-            Ok(()) => Ok(record),
-            Err(error) => {
-                self.erase(&record)?;
-                Err(error)
-            }
+        shelves::hand_over(&self.place, spec, &record)?;
+        let made = self.make(&record, &image, &turn);
+        if made.is_err() {
+            self.erase(&record)?;
         }
+        made.map(|()| record)
     }
 
     fn make(&self, record: &Record, image: &Image, turn: &Turn) -> Result<()> {
@@ -357,11 +356,11 @@ fn is_abandoned(folder: &Path) -> bool {
     lock.is_ok_and(|lock| lock.try_lock_shared().is_ok())
 }
 
-/// Gives the work directory to the sandbox's user.
-fn hand_over(record: &Record, workspace: &Path) -> io::Result<()> {
-    fs::set_permissions(workspace, fs::Permissions::from_mode(0o755))?;
+/// Gives a folder to the sandbox's user.
+pub(super) fn hand_over(record: &Record, folder: &Path) -> io::Result<()> {
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o755))?;
     match record.block {
-        Some(base) => chown(workspace, Some(base + record.uid), Some(base + record.gid)),
+        Some(base) => chown(folder, Some(base + record.uid), Some(base + record.gid)),
         None => Ok(()),
     }
 }

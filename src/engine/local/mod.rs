@@ -25,6 +25,7 @@ mod look;
 mod place;
 mod plan;
 mod record;
+mod shelves;
 mod stats;
 mod streams;
 mod transport;
@@ -41,10 +42,10 @@ use super::guest::Guests;
 use super::{ByteStream, Engine, EngineError, ExecItem, Notes, Result, RunningExec, TreeStream};
 use crate::domain::{
     Changes, Check, Details, EngineInfo, EngineKind, ExecId, ExecSpec, Execs, FileEntry, Happening,
-    HostName, Image, Phase, Process, Sample, Sandbox, SandboxId, SandboxPath, SandboxSpec, TtySize,
-    What,
+    HostName, Image, Phase, Process, Sample, Sandbox, SandboxId, SandboxPath, SandboxSpec, Shelf,
+    TtySize, What,
 };
-use crate::protocol::{Action, FileOp, SessionInfo};
+use crate::protocol::{Action, FileOp, Leftover, SessionInfo};
 use journal::Journal;
 use life::{Known, Life};
 use place::Place;
@@ -193,6 +194,42 @@ impl Engine for LocalEngine {
 
     async fn execs(&self, id: &SandboxId) -> Result<Execs> {
         self.guests.execs(id).await
+    }
+
+    async fn leftovers(&self) -> Result<Vec<Leftover>> {
+        self.apart(shelves::leftovers).await
+    }
+
+    async fn remove_leftover(&self, leftover: &Leftover) -> Result<()> {
+        self.remove_shelf(&leftover.name).await
+    }
+
+    fn keeps_shelves(&self) -> bool {
+        true
+    }
+
+    async fn image_key(&self, image: &str, _notes: &Notes) -> Result<String> {
+        let image = image.to_owned();
+        self.apart(move |_| shelves::image_key(&image)).await?
+    }
+
+    async fn shelves(&self) -> Result<Vec<Shelf>> {
+        self.apart(shelves::list).await
+    }
+
+    async fn make_shelf(&self, new: &Shelf) -> Result<()> {
+        let new = new.clone();
+        self.apart(move |life| shelves::make(life, &new)).await?
+    }
+
+    async fn finish_shelf(&self, done: &Shelf) -> Result<()> {
+        let done = done.clone();
+        self.apart(move |life| shelves::keep(life, &done)).await?
+    }
+
+    async fn remove_shelf(&self, name: &str) -> Result<()> {
+        let name = name.to_owned();
+        self.apart(move |life| shelves::remove(life, &name)).await?
     }
 
     async fn resize(&self, terminal: &str, size: TtySize) -> Result<()> {

@@ -10,6 +10,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::cgroups::Cgroups;
+use super::place::Place;
+use super::shelves;
 use crate::domain::{
     Access, EngineKind, HostName, Limits, Mount, Network, Owner, Phase, Sandbox, SandboxId,
     SandboxPath, SandboxRef, SandboxSpec,
@@ -83,7 +85,7 @@ fn path(escaped: &str) -> SandboxPath {
 
 impl Asked {
     /// Takes what is kept of a specification.
-    pub(super) fn of(spec: &SandboxSpec) -> Self {
+    pub(super) fn of(spec: &SandboxSpec, place: &Place) -> Self {
         Self {
             token: spec.token.clone(),
             name: spec.name.as_str().to_owned(),
@@ -92,7 +94,7 @@ impl Asked {
             limits: spec.limits,
             network: spec.network.clone(),
             env: spec.env.clone(),
-            mounts: spec.mounts.iter().map(KeptMount::of).collect(),
+            mounts: mounts(spec, place),
             work_dir: wire::escape(spec.work_dir.as_bytes()),
             tmp_bytes: spec.tmp_bytes,
             labels: spec.labels.clone(),
@@ -103,6 +105,16 @@ impl Asked {
     pub(super) fn work_dir(&self) -> SandboxPath {
         path(&self.work_dir)
     }
+}
+
+/// The folders that were asked for, and the shelf.
+fn mounts(spec: &SandboxSpec, place: &Place) -> Vec<KeptMount> {
+    let shelf = spec.shelf.as_ref().map(|shelf| KeptMount {
+        source: shelves::files(place, &shelf.name),
+        target: wire::escape(shelf.target.as_bytes()),
+        read_only: shelf.access == Access::ReadOnly,
+    });
+    spec.mounts.iter().map(KeptMount::of).chain(shelf).collect()
 }
 
 impl Record {

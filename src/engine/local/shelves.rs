@@ -1,0 +1,158 @@
+//! Shelves of installed packages, each a folder beside the sandboxes.
+//!
+//! ```text
+//! STATE/local/SCOPE/shelves/NAME/  about.json  files/
+//! ```
+//!
+//! A shelf is complete when its `about.json` says so, which is replaced at once and last.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use chrono::{TimeDelta, Utc};
+
+use super::image::Image;
+use super::life::Life;
+use super::place::{self, Place};
+use super::record::{self, Record};
+use crate::domain::{Access, SandboxSpec, Shelf};
+use crate::engine::{EngineError, Result};
+use crate::protocol::{FailureKind, Leftover};
+
+const ABOUT: &str = "about.json";
+const FILES: &str = "files";
+/// What unfinished shelves are called among leftovers.
+const KIND: &str = "shelf";
+/// Younger ones may be waiting for the sandbox that fills them.
+const YOUNG: TimeDelta = TimeDelta::seconds(60);
+/// Programs whose version decides what can be installed.
+const INTERPRETERS: [&str; 3] = [
+    "/usr/bin/python3",
+    "/usr/local/bin/python3",
+    "/usr/bin/node",
+];
+
+/// Returns the folder that sandboxes see as a shelf.
+pub(super) fn files(place: &Place, name: &str) -> PathBuf {
+    folder(place, name).join(FILES)
+}
+
+fn folder(place: &Place, name: &str) -> PathBuf {
+    place.scope().join("shelves").join(name)
+}
+
+fn failed(tried: &str, error: &io::Error) -> EngineError {
+    let kind = match error.kind() {
+        io::ErrorKind::StorageFull => FailureKind::NoSpace,
+        io::ErrorKind::PermissionDenied => FailureKind::Denied,
+        _ => FailureKind::Internal,
+    };
+    EngineError::new(kind, format!("{tried} failed: {error}"))
+}
+
+/// Refuses names that could leave the folder; ours never do.
+fn check_name(name: &str) -> Result<()> {
+    let fine = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    if !name.is_empty() && name.chars().all(fine) {
+        return Ok(());
+    }
+    let words = format!("`{}` is not a shelf", name.escape_default());
+    Err(EngineError::new(FailureKind::Invalid, words))
+}
+
+/// Lists the shelves, the oldest first.
+pub(super) fn list(life: &Life) -> Vec<Shelf> {
+    let entries = fs::read_dir(life.place.scope().join("shelves"));
+    let entries = entries.into_iter().flatten().flatten();
+    let read = |entry: fs::DirEntry| -> Option<Shelf> { record::kept(&entry.path().join(ABOUT)) };
+    let mut all: Vec<Shelf> = entries.filter_map(read).collect();
+    all.sort_by(|a, b| (a.made_at, &a.name).cmp(&(b.made_at, &b.name)));
+    all
+}
+
+/// Makes an empty shelf.
+pub(super) fn make(life: &Life, shelf: &Shelf) -> Result<()> {
+    check_name(&shelf.name)?;
+    let files = files(&life.place, &shelf.name);
+    let made = life.place.prepare().and_then(|()| {
+        fs::create_dir_all(&files)?;
+        fs::set_permissions(&files, fs::Permissions::from_mode(0o755))
+    });
+    made.map_err(|error| failed("making a place for packages", &error))?;
+    keep(life, shelf)
+}
+
+/// Marks a shelf as complete.
+pub(super) fn keep(life: &Life, shelf: &Shelf) -> Result<()> {
+    let about = folder(&life.place, &shelf.name).join(ABOUT);
+    let kept = record::keep(&about, shelf);
+    kept.map_err(|error| failed("noting what packages there are", &error))
+}
+
+/// Gives a shelf that is to be filled to the user of the sandbox that fills it.
+pub(super) fn hand_over(place: &Place, spec: &SandboxSpec, record: &Record) -> Result<()> {
+    match &spec.shelf {
+        Some(shelf) if shelf.access == Access::ReadWrite => {
+            let done = super::life::hand_over(record, &files(place, &shelf.name));
+            done.map_err(|error| failed("handing over the place for packages", &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Tells whether a sandbox sees a shelf.
+fn is_used(life: &Life, name: &str) -> bool {
+    let files = files(&life.place, name);
+    let records = life.place.records();
+    let mut mounts = records.iter().flat_map(|record| &record.asked.mounts);
+    mounts.any(|mount| mount.source == files)
+}
+
+/// Removes a shelf.
+pub(super) fn remove(life: &Life, name: &str) -> Result<()> {
+    check_name(name)?;
+    let turn = life.place.turn();
+    let _turn = turn.map_err(|error| failed("waiting for other processes of sandtop", &error))?;
+    if is_used(life, name) {
+        let words = "removing installed packages: a sandbox sees them";
+        return Err(EngineError::new(FailureKind::Conflict, words));
+    }
+    let removed = place::remove_all(&folder(&life.place, name));
+    removed.map_err(|error| failed("removing installed packages", &error))
+}
+
+/// Lists unfinished shelves that nobody works on.
+pub(super) fn leftovers(life: &Life) -> Vec<Leftover> {
+    let is_left = |shelf: &Shelf| {
+        !shelf.complete && Utc::now() - shelf.made_at > YOUNG && !is_used(life, &shelf.name)
+    };
+    let left = list(life).into_iter().filter(is_left);
+    left.map(|shelf| Leftover {
+        kind: KIND.to_owned(),
+        name: shelf.name,
+    })
+    .collect()
+}
+
+/// Names what decides over packages: where programs come from, and which interpreters these are.
+pub(super) fn image_key(image: &str) -> Result<String> {
+    let root = Image::find(image)?;
+    let mut words = vec![image.to_owned(), std::env::consts::ARCH.to_owned()];
+    for program in INTERPRETERS {
+        words.extend(identity(&root.at(program)));
+    }
+    Ok(words.join(" "))
+}
+
+fn identity(program: &Path) -> Option<String> {
+    let real = fs::canonicalize(program).ok()?;
+    let about = fs::metadata(&real).ok()?;
+    Some(format!(
+        "{} {} {}",
+        real.display(),
+        about.len(),
+        about.mtime()
+    ))
+}

@@ -105,10 +105,20 @@ pub(super) fn start(state: &mut AppState, title: String, prepared: Prepared) -> 
         spec: Box::new(prepared.spec),
     };
     let mut effects = vec![submit(state, command, "", For::Stream(stream))];
-    if state.view.mode == Mode::Nav {
+    if moves_to_output(state) {
         effects.extend(focus(state, Pane::Output));
     }
     effects
+}
+
+/// Whoever types goes on typing, unless the output of what was started could not be seen.
+fn moves_to_output(state: &AppState) -> bool {
+    let seen = || state.areas().and_then(|areas| areas.of(Pane::Output));
+    match state.view.mode {
+        Mode::Nav => true,
+        Mode::Edit => seen().is_none(),
+        Mode::Term => false,
+    }
 }
 
 #[cfg(test)]
@@ -140,6 +150,16 @@ mod tests {
         app.answer(ready);
         assert_eq!(app.state.view.focus, Pane::Output);
         assert!(app.state.shells.current().is_none());
+    }
+
+    #[test]
+    fn whoever_types_stays_where_the_output_is_seen_and_goes_there_where_not() {
+        for (size, pane) in [((160, 48), Pane::Editor), ((80, 24), Pane::Output)] {
+            let mut app = App::with(size.0, size.1, &["alpha"]);
+            app.keys("2 i F9");
+            app.answer(ready);
+            assert_eq!(app.state.view.focus, pane, "{size:?}");
+        }
     }
 
     #[test]

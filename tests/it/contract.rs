@@ -141,6 +141,7 @@ contract! {
         ends::c09_terminals_are_cancelled_too,
         ends::c10_no_child_escapes_a_time_limit,
         ends::c10_terminals_have_time_limits_too,
+        trees::c15_a_big_file_is_the_one_that_the_sandbox_sees,
         files::c14_only_the_work_directory_and_tmp_are_writable,
         isolation::c17_a_memory_bomb_leaves_the_sandbox_alive,
         isolation::c17_fork_bombs_stop_at_the_limit,

@@ -1,5 +1,6 @@
 //! The Docker engine: sandboxes as hardened containers, reached over the engine's API.
 
+mod archive;
 mod attach;
 mod capabilities;
 mod circle;
@@ -325,7 +326,11 @@ impl Engine for DockerEngine {
     }
 
     async fn pack(&self, id: &SandboxId, path: &SandboxPath) -> Result<TreeStream> {
-        self.guests().await?.pack(id, path).await
+        let (client, guests) = (self.client().await?, self.guests().await?);
+        match archive::pack(&client, &guests, id, path).await? {
+            Some(tree) => Ok(tree),
+            None => guests.pack(id, path).await,
+        }
     }
 
     async fn unpack(&self, id: &SandboxId, path: &SandboxPath, tree: TreeStream) -> Result<()> {

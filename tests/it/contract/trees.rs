@@ -215,6 +215,30 @@ pub async fn c15_one_file_is_a_tree(fixture: &Fixture) {
     assert_eq!(kind(&missing), Some(FailureKind::NotFound));
 }
 
+/// Engines may have a faster way for big files, which must not see other files than the sandbox does.
+pub async fn c15_a_big_file_is_the_one_that_the_sandbox_sees(fixture: &Fixture) {
+    let mut spec = fixture.spec("big");
+    spec.tmp_bytes = 64 << 20;
+    let bench = fixture.create(&spec).await;
+    let content = noise(17 << 20);
+    let name = "big \u{e9} ".to_owned() + &"n".repeat(120);
+    for place in ["/workspace", "/tmp"] {
+        let path = format!("{place}/{name}");
+        let sent = file(b"", 0o640, &content);
+        unpack(&bench, path.as_bytes(), &sent)
+            .await
+            .expect("a write");
+        let got = pack(&bench, path.as_bytes()).await;
+        assert!(planted(&got) == planted(&sent), "{path} differs");
+    }
+    bench
+        .run(&["ln", "-s", "/tmp", "/workspace/memory"])
+        .await
+        .text();
+    let got = pack(&bench, format!("/workspace/memory/{name}").as_bytes()).await;
+    assert_eq!(planted(&got)[0].3.len(), content.len());
+}
+
 pub async fn c15_names_that_climb_are_refused(fixture: &Fixture) {
     let bench = fixture.sandbox().await;
     bench

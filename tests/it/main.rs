@@ -9,6 +9,7 @@
 )]
 
 mod contract;
+mod escape;
 mod house_rules;
 mod registry;
 mod support;

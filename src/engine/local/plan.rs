@@ -23,6 +23,10 @@ const WRITABLE_TREE: u64 = NOSUID | NODEV;
 const DEVICE: u64 = NOSUID | NOEXEC;
 const SCRATCH: u64 = NOSUID | NODEV | NOEXEC;
 
+/// What the smallest file with something in it takes.
+const PAGE: u64 = 4096;
+/// Names that even the smallest memory has.
+const LEAST_NAMES: u64 = 1024;
 const RLIMIT_DATA: &str = "2";
 const RLIMIT_NPROC: &str = "6";
 
@@ -77,8 +81,12 @@ impl Plan {
         self.line(&[b"file", target.as_bytes(), content.as_bytes()]);
     }
 
-    fn memory(&mut self, target: &str, flags: u64, options: &str) {
-        self.mount("tmpfs", target, flags, options);
+    /// Puts files in memory there, of at most so many bytes. Names cost memory of the kernel's own, which no size limits: so
+    /// there are as many as there could be files with something in them.
+    fn memory(&mut self, target: &str, flags: u64, mode: u32, bytes: u64) {
+        let names = (bytes / PAGE).max(LEAST_NAMES);
+        let options = format!("mode={mode:04o},size={bytes},nr_inodes={names}");
+        self.mount("tmpfs", target, flags, &options);
     }
 
     fn mount(&mut self, kind: &str, target: &str, flags: u64, options: &str) {
@@ -256,7 +264,7 @@ fn accounts(plan: &mut Plan, record: &Record) {
 }
 
 fn devices(plan: &mut Plan) {
-    plan.memory("/dev", NOSUID | NOEXEC, "mode=0755,size=64k");
+    plan.memory("/dev", NOSUID | NOEXEC, 0o755, 64 << 10);
     for name in DEVICES {
         let place = Path::new("/dev").join(name);
         plan.tree(&place, &place, DEVICE);
@@ -276,7 +284,7 @@ fn devices(plan: &mut Plan) {
     ] {
         plan.link(Path::new(text), &Path::new("/dev").join(name));
     }
-    plan.memory("/dev/shm", SCRATCH, "mode=1777,size=64m");
+    plan.memory("/dev/shm", SCRATCH, 0o1777, 64 << 20);
     plan.line(&[b"seal", b"/dev"]);
 }
 
@@ -292,9 +300,9 @@ fn kernel_files(plan: &mut Plan) {
 
 fn memory(plan: &mut Plan, record: &Record) {
     let size = record.asked.tmp_bytes;
-    plan.memory("/tmp", SCRATCH, &format!("mode=1777,size={size}"));
-    plan.memory("/run", SCRATCH, "mode=0755,size=1m");
-    plan.memory("/run/sandtop", SCRATCH, "mode=1777,size=4m");
+    plan.memory("/tmp", SCRATCH, 0o1777, size);
+    plan.memory("/run", SCRATCH, 0o755, 1 << 20);
+    plan.memory("/run/sandtop", SCRATCH, 0o1777, 4 << 20);
     plan.line(&[b"seal", b"/run"]);
 }
 

@@ -121,7 +121,11 @@ fn make_file(place: &Path) -> io::Result<()> {
 fn hide(place: &Path) -> io::Result<()> {
     match fs::symlink_metadata(place) {
         Ok(meta) if meta.is_dir() => kernel::mount_new("tmpfs", place, NOSUID | NODEV | NOEXEC | READ_ONLY, "size=4k"),
-        Ok(_) => kernel::attach(&kernel::open_tree(Path::new("/dev/null"))?, place),
+        Ok(_) => {
+            let nothing = kernel::open_tree(Path::new("/dev/null"))?;
+            kernel::restrict_tree(&nothing, READ_ONLY | NOSUID | NOEXEC)?;
+            kernel::attach(&nothing, place)
+        }
         Err(_) => Ok(()),
     }
 }

@@ -56,7 +56,7 @@ impl Rounds {
         Self {
             small: pick(7, 25),
             copies: pick(3, 7),
-            streams: pick(1, 3),
+            streams: pick(1, 7),
             lives: pick(2, 6),
             stops: pick(1, 2),
             streamed: if quick { 256 * MIB } else { 1024 * MIB },

@@ -167,7 +167,6 @@ fn receive(file: &mut File) -> Result<(), Problem> {
 /// Feeds every record of standard input to `take`; ends well only at an `End`.
 pub fn for_each_record(decoder: &mut Decoder, mut take: impl FnMut(Record<'_>) -> Result<(), Problem>) -> Result<(), Problem> {
     let mut input = io::stdin().lock();
-    let mut piece = vec![0; wire::DATA_PIECE];
     loop {
         while let Some(record) = decoder.next_record().map_err(Problem::invalid)? {
             if record == Record::End {
@@ -175,10 +174,8 @@ pub fn for_each_record(decoder: &mut Decoder, mut take: impl FnMut(Record<'_>) -
             }
             take(record)?;
         }
-        let got = input.read(&mut piece).map_err(|e| Problem::io("receiving", &e))?;
-        if got == 0 {
+        if decoder.read_from(&mut input).map_err(|e| Problem::io("receiving", &e))? == 0 {
             return Err(Problem::invalid("the content was cut off; nothing was changed"));
         }
-        decoder.push(piece.get(..got).unwrap_or_default());
     }
 }

@@ -1,6 +1,7 @@
 //! The bytes that the guest program and the engine exchange; compiled into both, so that they cannot disagree.
 
 use std::collections::BTreeMap;
+use std::io::{self, Read};
 
 /// Where the engine mounts the guest program.
 pub const GUEST_DIR: &str = "/.sandtop";
@@ -110,22 +111,40 @@ fn length(bytes: &[u8]) -> u32 {
 /// Reads records out of bytes that come in pieces of any size.
 #[derive(Debug, Default)]
 pub struct Decoder {
+    /// Room for bytes; those from `at` to `filled` wait to be taken.
     buffer: Vec<u8>,
     at: usize,
+    filled: usize,
     data_left: usize,
 }
 
 impl Decoder {
     /// Adds bytes.
     pub fn push(&mut self, bytes: &[u8]) {
-        if self.at == self.buffer.len() {
-            self.buffer.clear();
-            self.at = 0;
-        } else if self.at > DATA_PIECE {
-            self.buffer.drain(..self.at);
+        if let Some(room) = self.room(bytes.len()).get_mut(..bytes.len()) {
+            room.copy_from_slice(bytes);
+            self.filled += bytes.len();
+        }
+    }
+
+    /// Adds what one read brings, straight from where it comes; none is the end.
+    pub fn read_from(&mut self, input: &mut impl Read) -> io::Result<usize> {
+        let got = input.read(self.room(DATA_PIECE))?;
+        self.filled += got;
+        Ok(got)
+    }
+
+    /// Makes room for at least so many bytes behind those that wait.
+    fn room(&mut self, least: usize) -> &mut [u8] {
+        if self.at == self.filled || self.at > DATA_PIECE {
+            self.buffer.copy_within(self.at..self.filled, 0);
+            self.filled -= self.at;
             self.at = 0;
         }
-        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() < self.filled + least {
+            self.buffer.resize(self.filled + least, 0);
+        }
+        self.buffer.get_mut(self.filled..).unwrap_or_default()
     }
 
     /// Takes the next record, or `None` if more bytes are needed.
@@ -146,7 +165,7 @@ impl Decoder {
     }
 
     fn rest(&self) -> &[u8] {
-        self.buffer.get(self.at..).unwrap_or_default()
+        self.buffer.get(self.at..self.filled).unwrap_or_default()
     }
 
     fn start_data(&mut self) -> Option<Record<'_>> {

@@ -148,8 +148,8 @@ mod tests {
         // A name over a hundred bytes gets a header and content of its own.
         builder
             .append_data(&mut header, "n".repeat(150), file)
-            .unwrap();
-        let bytes = builder.into_inner().unwrap();
+            .expect("an archive");
+        let bytes = builder.into_inner().expect("an archive");
         let pieces: Vec<_> = bytes
             .chunks(longest)
             .map(|piece| Ok(Bytes::copy_from_slice(piece)))
@@ -171,9 +171,12 @@ mod tests {
     async fn a_file_is_read_behind_its_long_name() {
         let file: Vec<u8> = (0..3000_u16).map(|n| n.to_le_bytes()[0]).collect();
         for longest in [1, 511, 512, 513, 100_000] {
-            assert_eq!(read(archive(&file, longest)).await.unwrap(), file);
+            assert_eq!(
+                read(archive(&file, longest)).await.expect("an archive"),
+                file
+            );
         }
-        assert_eq!(read(archive(b"", 7)).await.unwrap(), b"");
+        assert_eq!(read(archive(b"", 7)).await.expect("an archive"), b"");
     }
 
     #[tokio::test]

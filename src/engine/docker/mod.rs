@@ -327,7 +327,7 @@ impl Engine for DockerEngine {
 
     async fn pack(&self, id: &SandboxId, path: &SandboxPath) -> Result<TreeStream> {
         let (client, guests) = (self.client().await?, self.guests().await?);
-        match archive::pack(&client, &guests, id, path).await? {
+        match archive::pack(client, guests, id, path).await? {
             Some(tree) => Ok(tree),
             None => guests.pack(id, path).await,
         }

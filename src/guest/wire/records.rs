@@ -1,0 +1,301 @@
+//! File trees as records: entries, pieces of data, an end.
+
+use std::io::{self, Read};
+
+/// Most bytes of a record's data.
+pub const DATA_PIECE: usize = 256 * 1024;
+/// Bytes before a record's data.
+pub const DATA_HEAD: usize = 5;
+
+/// Longest name or link text that is believed.
+const LONGEST_NAME: usize = 64 * 1024;
+/// Bytes of an entry before its name.
+const ENTRY_HEAD: usize = 1 + 1 + 4 + 4 + 4 + 8 + 8 + 4 + 4 + 4;
+
+const TAG_ENTRY: u8 = b'E';
+const TAG_DATA: u8 = b'D';
+const TAG_END: u8 = b'Z';
+
+/// One file in a listing or tree.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Entry {
+    /// `f`ile, `d`irectory, `l`ink or `s`pecial.
+    pub kind: u8,
+    /// Permission bits.
+    pub mode: u32,
+    /// Owner.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+    /// Bytes of content.
+    pub size: u64,
+    /// Seconds since 1970 of the last change.
+    pub seconds: i64,
+    /// And nanoseconds.
+    pub nanos: u32,
+    /// Name, or path relative to the root of the tree.
+    pub name: Vec<u8>,
+    /// Text of a link.
+    pub target: Vec<u8>,
+}
+
+/// One step of a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Record<'a> {
+    /// A file, folder or link.
+    Entry(Entry),
+    /// Some bytes of the file named last.
+    Data(&'a [u8]),
+    /// Nothing follows; without it a stream was cut off.
+    End,
+}
+
+/// Writes an entry.
+#[must_use]
+pub fn entry_bytes(entry: &Entry) -> Vec<u8> {
+    let mut out = Vec::with_capacity(ENTRY_HEAD + entry.name.len() + entry.target.len());
+    out.extend([TAG_ENTRY, entry.kind]);
+    for word in [entry.mode, entry.uid, entry.gid] {
+        out.extend(word.to_le_bytes());
+    }
+    out.extend(entry.size.to_le_bytes());
+    out.extend(entry.seconds.to_le_bytes());
+    for word in [entry.nanos, length(&entry.name), length(&entry.target)] {
+        out.extend(word.to_le_bytes());
+    }
+    out.extend(&entry.name);
+    out.extend(&entry.target);
+    out
+}
+
+/// Writes the head of a piece of data; the bytes follow it.
+#[must_use]
+pub fn data_head(len: usize) -> [u8; DATA_HEAD] {
+    let [a, b, c, d] = u32::try_from(len).unwrap_or(u32::MAX).to_le_bytes();
+    [TAG_DATA, a, b, c, d]
+}
+
+/// Writes the end.
+#[must_use]
+pub fn end_bytes() -> [u8; 1] {
+    [TAG_END]
+}
+
+fn length(bytes: &[u8]) -> u32 {
+    u32::try_from(bytes.len()).unwrap_or(u32::MAX)
+}
+
+/// Reads records out of bytes that come in pieces of any size.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    /// Room for bytes; those from `at` to `filled` wait to be taken.
+    buffer: Vec<u8>,
+    at: usize,
+    filled: usize,
+    data_left: usize,
+}
+
+impl Decoder {
+    /// Adds bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
+        if let Some(room) = self.room(bytes.len()).get_mut(..bytes.len()) {
+            room.copy_from_slice(bytes);
+            self.filled += bytes.len();
+        }
+    }
+
+    /// Adds what one read brings, straight from where it comes; none is the end.
+    pub fn read_from(&mut self, input: &mut impl Read) -> io::Result<usize> {
+        let got = input.read(self.room(DATA_PIECE))?;
+        self.filled += got;
+        Ok(got)
+    }
+
+    /// Makes room for at least so many bytes behind those that wait.
+    fn room(&mut self, least: usize) -> &mut [u8] {
+        if self.at == self.filled || self.at > DATA_PIECE {
+            self.buffer.copy_within(self.at..self.filled, 0);
+            self.filled -= self.at;
+            self.at = 0;
+        }
+        if self.buffer.len() < self.filled + least {
+            self.buffer.resize(self.filled + least, 0);
+        }
+        self.buffer.get_mut(self.filled..).unwrap_or_default()
+    }
+
+    /// Takes the next record, or `None` if more bytes are needed.
+    pub fn next_record(&mut self) -> Result<Option<Record<'_>>, String> {
+        if self.data_left > 0 {
+            return Ok(self.take_data());
+        }
+        match self.rest().first() {
+            None => Ok(None),
+            Some(&TAG_END) => {
+                self.at += 1;
+                Ok(Some(Record::End))
+            }
+            Some(&TAG_DATA) => Ok(self.start_data()),
+            Some(&TAG_ENTRY) => self.take_entry(),
+            Some(other) => Err(format!("unknown record {other:#04x} in a file stream")),
+        }
+    }
+
+    fn rest(&self) -> &[u8] {
+        self.buffer.get(self.at..self.filled).unwrap_or_default()
+    }
+
+    fn start_data(&mut self) -> Option<Record<'_>> {
+        let mut head = Fields(self.rest());
+        head.byte()?;
+        self.data_left = head.u32()? as usize;
+        self.at += DATA_HEAD;
+        if self.data_left == 0 {
+            return Some(Record::Data(&[]));
+        }
+        self.take_data()
+    }
+
+    fn take_data(&mut self) -> Option<Record<'_>> {
+        let have = self.rest().len().min(self.data_left);
+        if have == 0 {
+            return None;
+        }
+        let start = self.at;
+        self.at += have;
+        self.data_left -= have;
+        self.buffer.get(start..self.at).map(Record::Data)
+    }
+
+    fn take_entry(&mut self) -> Result<Option<Record<'_>>, String> {
+        let mut fields = Fields(self.rest());
+        let Some((mut entry, name_len, target_len)) = fields.entry_head() else {
+            return Ok(None);
+        };
+        if name_len > LONGEST_NAME || target_len > LONGEST_NAME {
+            return Err("a file name in a file stream is too long".to_owned());
+        }
+        let (Some(name), Some(target)) = (fields.bytes(name_len), fields.bytes(target_len)) else {
+            return Ok(None);
+        };
+        entry.name = name;
+        entry.target = target;
+        self.at += ENTRY_HEAD + name_len + target_len;
+        Ok(Some(Record::Entry(entry)))
+    }
+}
+
+/// Takes little-endian fields off the front.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (head, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*head)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn bytes(&mut self, len: usize) -> Option<Vec<u8>> {
+        let (head, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(head.to_vec())
+    }
+
+    fn entry_head(&mut self) -> Option<(Entry, usize, usize)> {
+        self.byte()?;
+        let entry = Entry {
+            kind: self.byte()?,
+            mode: self.u32()?,
+            uid: self.u32()?,
+            gid: self.u32()?,
+            size: self.array().map(u64::from_le_bytes)?,
+            seconds: self.array().map(i64::from_le_bytes)?,
+            nanos: self.u32()?,
+            name: Vec::new(),
+            target: Vec::new(),
+        };
+        Some((entry, self.u32()? as usize, self.u32()? as usize))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Vec<u8> {
+        let entry = Entry {
+            kind: b'f',
+            mode: 0o644,
+            size: 3,
+            name: b"a\xff b".to_vec(),
+            ..Entry::default()
+        };
+        let link = Entry {
+            kind: b'l',
+            name: b"l".to_vec(),
+            target: b"../x".to_vec(),
+            ..Entry::default()
+        };
+        let mut bytes = entry_bytes(&entry);
+        bytes.extend(data_head(3));
+        bytes.extend(b"xyz");
+        bytes.extend(entry_bytes(&link));
+        bytes.extend(end_bytes());
+        bytes
+    }
+
+    fn decode(pieces: &[&[u8]]) -> (Vec<Entry>, Vec<u8>, usize) {
+        let (mut decoder, mut entries, mut data, mut ends) =
+            (Decoder::default(), Vec::new(), Vec::new(), 0);
+        for piece in pieces {
+            decoder.push(piece);
+            while let Some(record) = decoder.next_record().expect("valid records") {
+                match record {
+                    Record::Entry(entry) => entries.push(entry),
+                    Record::Data(bytes) => data.extend(bytes),
+                    Record::End => ends += 1,
+                }
+            }
+        }
+        (entries, data, ends)
+    }
+
+    #[test]
+    fn splitting_anywhere_gives_the_same_records() {
+        let bytes = sample();
+        let whole = decode(&[&bytes]);
+        assert_eq!(
+            (whole.0.len(), whole.1.as_slice(), whole.2),
+            (2, &b"xyz"[..], 1)
+        );
+        for at in 0..bytes.len() {
+            let (left, right) = bytes.split_at(at);
+            assert_eq!(decode(&[left, right]), whole, "split at {at}");
+        }
+    }
+
+    #[test]
+    fn rubbish_is_refused() {
+        let mut decoder = Decoder::default();
+        decoder.push(b"?");
+        assert!(decoder.next_record().is_err());
+        let huge = Entry {
+            kind: b'f',
+            name: vec![b'x'; LONGEST_NAME + 1],
+            ..Entry::default()
+        };
+        let mut decoder = Decoder::default();
+        decoder.push(&entry_bytes(&huge));
+        assert!(decoder.next_record().is_err());
+    }
+}

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::files::{complete, offered};
 use super::overlay::{Ask, Overlay};
-use super::{AppState, Effect, Purpose};
+use super::{AppState, Effect};
 
 /// Asks for the names in the folder that is being typed.
 pub(super) fn ask(state: &mut AppState, ask: Ask) -> Vec<Effect> {
@@ -49,10 +49,7 @@ fn fill_in(ask: &mut Ask, names: &[String]) {
 
 /// Returns the folder of the path before the cursor; `None` where no such path is asked for.
 fn folder_of(state: &AppState, ask: &Ask) -> Option<PathBuf> {
-    let is_path = matches!(
-        ask.question.purpose,
-        Purpose::Upload | Purpose::Download | Purpose::SaveOutput
-    );
+    let is_path = ask.question.purpose.is_host_path();
     let typed = ask.line.before_cursor();
     let end = typed.rfind('/').map_or(0, |at| at + 1);
     let folder = typed.get(..end).filter(|_| is_path)?;
@@ -64,8 +61,8 @@ fn folder_of(state: &AppState, ask: &Ask) -> Option<PathBuf> {
 #[expect(clippy::panic, reason = "something else on screen is a failed test")]
 mod tests {
     use super::*;
-    use crate::app::Msg;
     use crate::app::testing::App;
+    use crate::app::{Msg, Purpose};
 
     fn names() -> Vec<String> {
         let names = ["data-1.csv", "data-2.csv", "src/"];

@@ -1,6 +1,6 @@
 //! The keys at the bottom of the screen: which of them fit, and where each one stands, for drawing and for clicks alike.
 
-use super::AppState;
+use super::{AppState, copies};
 use crate::keymap::{Action, Context};
 use crate::text::display_width;
 
@@ -13,6 +13,25 @@ const ALWAYS: [(Action, &str); 3] = [
     (Action::Help, "help"),
     (Action::Quit, "quit"),
 ];
+
+/// What helps while a shell is shown that does not have the keys.
+const IN_SHELL: [(Action, &str); 4] = [
+    (Action::SendInput, "type"),
+    (Action::PageUp, "scroll back"),
+    (Action::NextTab, "next tab"),
+    (Action::CloseRun, "close"),
+];
+
+/// What helps while lines are selected.
+const IN_SELECTION: [(Action, &str); 4] = [
+    (Action::Up, "up"),
+    (Action::Down, "down"),
+    (Action::Copy, "copy"),
+    (Action::Back, "stop"),
+];
+
+/// What helps while something is copied.
+const WHILE_COPYING: [(Action, &str); 1] = [(Action::CancelCopy, "stop copying")];
 
 /// A key with a word, in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +88,42 @@ fn put(placed: &mut Vec<Placed>, used: &mut usize, mut hint: Placed) {
 }
 
 fn own(state: &AppState) -> Vec<Placed> {
+    let mut hints = special(state);
+    if state.context() != Context::Output || hints.is_empty() {
+        hints.extend(usual(state));
+    }
+    hints
+}
+
+/// Returns what matters only just now: in a shell or a selection instead of the usual keys, else before them.
+fn special(state: &AppState) -> Vec<Placed> {
+    let is_selecting = state
+        .output
+        .current()
+        .is_some_and(|run| run.selected().is_some());
+    match state.context() {
+        Context::Output if state.shells.current().is_some() => named(state, &IN_SHELL),
+        Context::Output if is_selecting => named(state, &IN_SELECTION),
+        Context::Files if copies::count(state) > 0 => named(state, &WHILE_COPYING),
+        _ => Vec::new(),
+    }
+}
+
+/// Names actions that have keys here.
+fn named(state: &AppState, actions: &[(Action, &str)]) -> Vec<Placed> {
+    let (context, keymap) = (state.context(), &state.settings.keymap);
+    let hint = |(action, label): &(Action, &str)| {
+        Some(Placed {
+            column: 0,
+            keys: keymap.keys_of(context, *action)?,
+            label: (*label).to_owned(),
+            action: *action,
+        })
+    };
+    actions.iter().filter_map(hint).collect()
+}
+
+fn usual(state: &AppState) -> Vec<Placed> {
     let hints = state.settings.keymap.hints(state.context());
     let hint = |hint: crate::keymap::Hint<'_>| Placed {
         column: 0,
@@ -86,17 +141,11 @@ fn always(state: &AppState) -> Vec<Placed> {
         context,
         Context::Sandboxes | Context::Editor | Context::Output | Context::Files
     );
-    let keymap = &state.settings.keymap;
-    let hint = |(action, label): &(Action, &str)| {
-        Some(Placed {
-            column: 0,
-            keys: keymap.keys_of(context, *action)?,
-            label: (*label).to_owned(),
-            action: *action,
-        })
-    };
-    let all = ALWAYS.iter().filter(|_| is_pane);
-    all.filter_map(hint).collect()
+    if is_pane {
+        named(state, &ALWAYS)
+    } else {
+        Vec::new()
+    }
 }
 
 #[cfg(test)]
@@ -137,6 +186,17 @@ mod tests {
         let mut app = App::with(80, 24, &["py"]);
         app.keys("?");
         assert!(!words(&app, 200).contains("quit"));
+    }
+
+    #[test]
+    fn what_goes_on_has_its_own_keys() {
+        let mut app = App::with(160, 48, &["py"]);
+        app.keys("x ctrl-q");
+        let shell = words(&app, 200);
+        assert!(
+            shell.starts_with("i type, PgUp scroll back, ] next tab, D close, Tab"),
+            "{shell}"
+        );
     }
 
     #[test]

@@ -230,11 +230,11 @@ impl AppState {
     /// Returns how many lines of a pane are seen.
     fn page(&self, pane: Pane) -> usize {
         let inner = self.areas().and_then(|areas| areas.inner(pane));
-        let inner = inner.map(|inner| match pane {
-            Pane::Files => layout::files_areas(inner).list,
-            Pane::Sandboxes | Pane::Editor | Pane::Output => inner,
-        });
-        inner.map_or(1, |area| usize::from(area.height.max(1)))
+        inner.map_or(1, |inner| match pane {
+            Pane::Files => usize::from(layout::files_areas(inner).list.height.max(1)),
+            Pane::Output => layout::output_page(inner),
+            Pane::Sandboxes | Pane::Editor => usize::from(inner.height.max(1)),
+        })
     }
 
     fn say(&mut self, tone: Tone, text: impl Into<String>) {

@@ -184,3 +184,11 @@ pub enum Purpose {
     /// Host path to copy to.
     Download,
 }
+
+impl Purpose {
+    /// Tells whether a path of this machine is asked for.
+    #[must_use]
+    pub fn is_host_path(&self) -> bool {
+        matches!(self, Self::Upload | Self::Download | Self::SaveOutput)
+    }
+}

@@ -44,7 +44,7 @@ impl FilesPane<'_> {
     #[must_use]
     pub fn title(&self) -> String {
         let Some(place) = self.state.place() else {
-            return "files".to_owned();
+            return String::new();
         };
         let name = safe_line(&place.name);
         let mut title = if self.state.shows_changes() {

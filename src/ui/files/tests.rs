@@ -188,7 +188,7 @@ fn empty_states_say_why() {
         screen(&nothing, 60, 2).trim(),
         "Select a running sandbox to see its files."
     );
-    assert_eq!(title(&nothing), "files");
+    assert_eq!(title(&nothing), "");
     assert_eq!(screen(&pane(vec![]), 60, 1), "This folder is empty.");
     let hidden = pane(vec![file(".rc")]);
     assert_eq!(screen(&hidden, 60, 1), "All files here are hidden.");

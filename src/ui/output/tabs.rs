@@ -22,7 +22,7 @@ pub(super) fn line(pane: &OutputPane<'_>, columns: usize) -> Line<'static> {
         .iter()
         .position(|run| Some(run.info().stream) == selected)
     else {
-        return Line::from(" Output ");
+        return Line::default();
     };
     let tabs: Vec<String> = runs.iter().map(|run| tab(pane, run)).collect();
     let first = first_tab(&tabs, at, columns);

@@ -262,7 +262,7 @@ fn tabs_show_how_each_run_stands() {
     assert_eq!(title(&state, 40), "< make ● running 3.2 s ");
     state.select(StreamId(1));
     assert_eq!(title(&state, 30), " main.py ✓ ok  a very long ti…");
-    assert_eq!(title(&OutputState::new(), 40), " Output ");
+    assert_eq!(title(&OutputState::new(), 40), "");
 }
 
 #[test]

@@ -14,6 +14,9 @@ use crate::ui::widgets::popup;
 /// The most rows of names that are offered.
 const OFFER_ROWS: usize = 6;
 
+/// What the key does that nobody would try otherwise.
+const TAB_HINT: &str = "Tab completes ";
+
 /// Draws a yes or no.
 pub(super) fn confirm(frame: &mut Frame<'_>, theme: &Theme, confirm: &Confirm) {
     let inner = popup(frame, 64, 8, &confirm.button, theme);
@@ -73,6 +76,19 @@ pub(super) fn ask(frame: &mut Frame<'_>, theme: &Theme, ask: &Ask) {
         .min(row.width.saturating_sub(1));
     frame.set_cursor_position(Position::new(column, row.y));
     offers(frame, theme, &ask.offers, row);
+    let used = start + display_width(after) + 2;
+    if ask.question.purpose.is_host_path()
+        && used + display_width(TAB_HINT) <= usize::from(row.width)
+    {
+        let hint = Line::styled(TAB_HINT, theme.style(Role::Muted)).right_aligned();
+        let x = u16::try_from(used).unwrap_or(u16::MAX).min(row.width);
+        let rest = Rect {
+            x: row.x + x,
+            width: row.width - x,
+            ..row
+        };
+        frame.render_widget(hint, rest);
+    }
 }
 
 /// Returns the end of a text that fits.

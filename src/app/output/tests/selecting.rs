@@ -78,3 +78,15 @@ fn the_mouse_selects_what_it_is_dragged_over() {
     state.drag(PAGE);
     assert_eq!(selected(&state), None, "the last row is not text");
 }
+
+#[test]
+fn a_selection_in_the_dashboard_leaves_the_last_line_in_sight() {
+    let mut app = crate::app::testing::App::with(160, 48, &["alpha"]);
+    app.state.output.open(info(1));
+    let text = chunk(StreamKind::Stdout, &numbered(100));
+    app.state.output.push(StreamId(1), &text, now());
+    app.keys("3 v k");
+    let screen = app.screen();
+    assert!(screen.contains("line 99"), "{screen}");
+    assert!(screen.contains("SELECTED 2"), "{screen}");
+}

@@ -56,9 +56,10 @@ impl Screen {
         Write::flush(self.terminal.backend_mut())
     }
 
-    /// Draws all cells the next time, since something else has drawn meanwhile.
+    /// Draws all cells the next time, since the screen was cleared. The library's own way would ask the terminal where the
+    /// cursor is, and wait for an answer.
     pub(super) fn forget(&mut self) {
-        let _ = self.terminal.clear();
+        self.terminal.swap_buffers();
     }
 }
 

@@ -3,15 +3,6 @@
 use crate::support::{Place, python};
 use crate::terminal::Terminal;
 
-/// Checks that the terminal was given back: no alternate screen, mouse or paste mode, and a cursor.
-#[track_caller]
-fn given_back(bytes: &[u8]) {
-    let text = String::from_utf8_lossy(bytes);
-    for sequence in ["\x1b[?1049l", "\x1b[?1000l", "\x1b[?2004l", "\x1b[?25h"] {
-        assert!(text.contains(sequence), "{sequence:?} was never sent");
-    }
-}
-
 #[test]
 fn the_keys_are_told_and_q_leaves() {
     let place = Place::demo();
@@ -20,23 +11,59 @@ fn the_keys_are_told_and_q_leaves() {
     terminal.until_seen("nothing here is real");
     terminal.type_in("?");
     terminal.until_seen("Create a sandbox");
-    terminal.type_in("\x1b");
-    terminal.until_seen("c create");
+    terminal.escape("Create a sandbox");
     terminal.type_in("q");
-    let (code, bytes) = terminal.end();
-    assert_eq!(code, 0);
-    given_back(&bytes);
+    assert_eq!(terminal.end_given_back().code, 0);
 }
 
 #[test]
-fn a_polite_signal_gives_the_terminal_back() {
+fn the_mouse_chooses_rows_and_keys() {
     let place = Place::demo();
     let mut terminal = Terminal::start(&place, &[]);
+    terminal.until_seen("demo-node");
+    terminal.click("demo-node");
+    terminal.type_in("4");
+    terminal.until_seen("demo-node:/workspace");
+    terminal.click("help");
+    terminal.until_seen("Show all keys");
+    terminal.escape("Show all keys");
+    terminal.click("quit");
+    assert_eq!(terminal.end_given_back().code, 0);
+}
+
+#[test]
+fn own_keys_and_looks_hold() {
+    let place = Place::demo().configured(
+        "[ui]\ntheme = 'mono'\nascii = 'always'\n[keys.global]\nquit = 'Q'\nhelp = ['!', 'f1']\n",
+    );
+    let mut terminal = Terminal::start(&place, &[]);
     terminal.until_seen("demo-python");
-    terminal.terminate();
-    let (code, bytes) = terminal.end();
-    assert_eq!(code, 143);
-    given_back(&bytes);
+    terminal.until_seen("! help  Q quit");
+    let screen = terminal.screen();
+    assert!(screen.is_ascii(), "{screen}");
+    terminal.type_in("!");
+    terminal.until_seen("Create a sandbox");
+    terminal.escape("Create a sandbox");
+    terminal.type_in("qQ");
+    let ended = terminal.end_given_back();
+    assert_eq!(ended.code, 0);
+    assert!(!ended.has_colours());
+}
+
+#[test]
+fn a_wrong_key_is_told_before_the_terminal_is_touched() {
+    let place = Place::demo().configured("[keys.files]\nuplaod = 'u'\n");
+    let (code, bytes) = Terminal::start(&place, &[]).end();
+    let text = String::from_utf8_lossy(&bytes);
+    assert_eq!(code, 2);
+    assert!(
+        text.contains("config.toml:2: `keys.files.uplaod`"),
+        "{text}"
+    );
+    assert!(
+        text.contains("did you mean `upload`?") && !text.contains("1049"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -71,8 +98,6 @@ fn from_nothing_to_a_run_a_shell_and_back() {
     terminal.type_in("q");
     terminal.until_seen("unsaved buffer");
     terminal.type_in("y");
-    let (code, bytes) = terminal.end();
-    assert_eq!(code, 0);
-    given_back(&bytes);
+    assert_eq!(terminal.end_given_back().code, 0);
     assert_eq!(place.belongings(), Vec::<String>::new());
 }

@@ -1,154 +1,9 @@
 //! On a real terminal: nothing foreign reaches it, and a shell in a sandbox is a shell.
 
-use std::io::{Read, Write};
-use std::num::NonZero;
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
-use std::time::Instant;
+use rustix::process::Signal;
 
-use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, SlavePty, native_pty_system};
-
-use crate::support::{PATIENCE, Place, busybox, python, until};
-
-/// A terminal with the program in it.
-pub(crate) struct Terminal {
-    master: Box<dyn MasterPty + Send>,
-    /// Kept so that the terminal outlives the program and its settings can be looked at.
-    slave: Option<Box<dyn SlavePty + Send>>,
-    child: Box<dyn Child + Send + Sync>,
-    keys: Box<dyn Write + Send>,
-    bytes: Arc<Mutex<Vec<u8>>>,
-    reader: Option<JoinHandle<()>>,
-    settings: String,
-}
-
-fn size(rows: u16, cols: u16) -> PtySize {
-    PtySize {
-        rows,
-        cols,
-        pixel_width: 0,
-        pixel_height: 0,
-    }
-}
-
-impl Terminal {
-    pub(crate) fn start(place: &Place, args: &[&str]) -> Self {
-        let pair = native_pty_system().openpty(size(24, 80)).unwrap();
-        let settings = format!("{:?}", pair.master.get_termios());
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_sandtop"));
-        command.args(args);
-        command.env_clear();
-        for (key, value) in place.variables() {
-            command.env(key, value);
-        }
-        command.env("TERM", "xterm");
-        command.cwd(place.home.path());
-        let child = pair.slave.spawn_command(command).unwrap();
-        let mut source = pair.master.try_clone_reader().unwrap();
-        let bytes = Arc::new(Mutex::new(Vec::new()));
-        let into = Arc::clone(&bytes);
-        let reader = std::thread::spawn(move || {
-            let mut buffer = [0; 4096];
-            // The last one to leave the terminal ends the reading with an error.
-            while let Ok(got) = source.read(&mut buffer)
-                && got > 0
-            {
-                into.lock().unwrap().extend_from_slice(&buffer[..got]);
-            }
-        });
-        Self {
-            keys: pair.master.take_writer().unwrap(),
-            master: pair.master,
-            slave: Some(pair.slave),
-            child,
-            bytes,
-            reader: Some(reader),
-            settings,
-        }
-    }
-
-    pub(crate) fn raw(&self) -> Vec<u8> {
-        self.bytes.lock().unwrap().clone()
-    }
-
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.raw()).into_owned()
-    }
-
-    /// What a person would see.
-    pub(crate) fn screen(&self) -> String {
-        let mut parser =
-            vt100::Parser::new(NonZero::new(24).unwrap(), NonZero::new(80).unwrap(), 0);
-        parser.process(&self.raw());
-        parser.screen().contents()
-    }
-
-    pub(crate) fn type_in(&mut self, keys: &str) {
-        self.keys.write_all(keys.as_bytes()).unwrap();
-        self.keys.flush().unwrap();
-    }
-
-    #[track_caller]
-    fn until(&mut self, part: &str) {
-        let begin = Instant::now();
-        while !self.text().contains(part) {
-            assert!(
-                begin.elapsed() < PATIENCE && self.child.try_wait().unwrap().is_none(),
-                "no {part:?} in {:?}",
-                self.text()
-            );
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
-    }
-
-    /// Waits until a person would see something.
-    #[track_caller]
-    pub(crate) fn until_seen(&mut self, part: &str) {
-        let begin = Instant::now();
-        while !self.screen().contains(part) {
-            assert!(
-                begin.elapsed() < PATIENCE && self.child.try_wait().unwrap().is_none(),
-                "no {part:?} on\n{}",
-                self.screen()
-            );
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-    }
-
-    /// Asks the program to end.
-    pub(crate) fn terminate(&self) {
-        let pid = self
-            .child
-            .process_id()
-            .and_then(|pid| i32::try_from(pid).ok())
-            .unwrap();
-        let pid = rustix::process::Pid::from_raw(pid).unwrap();
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    }
-
-    /// Waits for the end; the exit code, all bytes, and whether the terminal is as it was.
-    #[track_caller]
-    pub(crate) fn end(mut self) -> (u32, Vec<u8>) {
-        let child = &mut self.child;
-        let mut status = None;
-        until("the program ends", || {
-            status = child.try_wait().unwrap();
-            status.is_some()
-        });
-        let after = format!("{:?}", self.master.get_termios());
-        assert_eq!(after, self.settings, "the terminal is given back as it was");
-        self.slave.take();
-        self.reader.take().unwrap().join().unwrap();
-        let bytes = self.raw();
-        (status.unwrap().exit_code(), bytes)
-    }
-}
-
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-    }
-}
+pub(crate) use crate::pty::Terminal;
+use crate::support::{Place, busybox, python, until};
 
 /// Everything that has ever made a terminal do something: clipboard, title, clear, answers, hidden text.
 const HOSTILE: &[&str] = &[
@@ -310,7 +165,7 @@ fn a_shell_is_a_shell() {
     shell.type_in("tty; stty size; echo $TERM-x\r");
     shell.until("24 80");
     shell.until("xterm-x");
-    shell.master.resize(size(33, 101)).unwrap();
+    shell.resize(33, 101);
     // The new size arrives by itself; ask until it is there.
     shell.type_in("while [ \"$(stty size)\" != '33 101' ]; do :; done; echo re\"\"sized\r");
     shell.until("resized");
@@ -395,9 +250,7 @@ fn a_shell_in_the_middle_of_a_hangup_gives_the_terminal_back() {
             .docker_says(&["top", &name, "-eo", "pid,args"])
             .contains("sleep 54321")
     });
-    let pid = i32::try_from(shell.child.process_id().unwrap()).unwrap();
-    let pid = rustix::process::Pid::from_raw(pid).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    shell.signal(Signal::TERM);
     let (code, _) = shell.end();
     assert_eq!(code, 143);
     until("nothing is left", || {

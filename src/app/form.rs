@@ -78,6 +78,14 @@ impl CreateForm {
         self.at = (self.at + if forward { 1 } else { count - 1 }) % count;
     }
 
+    /// Moves to the field in a row.
+    pub fn go_to(&mut self, row: usize) {
+        if row < self.fields.len() {
+            self.choices.typed_again();
+            self.at = row;
+        }
+    }
+
     /// Takes a key into the field; true if it changed something.
     pub fn key(&mut self, key: Key, config: &Config) -> bool {
         let taken = self

@@ -147,8 +147,13 @@ impl InspectState {
         }
     }
 
+    /// Goes to a tab.
+    pub(super) fn show(&mut self, tab: Tab) {
+        (self.tab, self.scroll) = (tab, 0);
+    }
+
     fn turn(&mut self, by: usize) {
-        (self.tab, self.scroll) = (self.tab.step(by), 0);
+        self.show(self.tab.step(by));
     }
 
     /// Returns what must be asked for what is on screen.

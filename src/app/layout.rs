@@ -10,6 +10,7 @@
 //! ```
 
 use ratatui::layout::{Constraint, Layout, Rect};
+use serde::{Deserialize, Serialize};
 
 /// The least screen that can be worked with.
 pub const LEAST: (u16, u16) = (60, 16);
@@ -21,7 +22,8 @@ const BESIDE: u16 = 70;
 const BELOW: u16 = 16;
 
 /// The panes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Pane {
     /// The list of sandboxes.
     Sandboxes,
@@ -98,6 +100,53 @@ impl Areas {
 #[must_use]
 pub fn output_page(inner: Rect) -> usize {
     usize::from(inner.height.saturating_sub(1).max(1))
+}
+
+/// Places a box in the middle of the screen.
+#[must_use]
+pub fn popup(screen: Rect, width: u16, height: u16) -> Rect {
+    let (width, height) = (width.min(screen.width), height.min(screen.height));
+    Rect {
+        x: screen.x + (screen.width - width) / 2,
+        y: screen.y + (screen.height - height) / 2,
+        width,
+        height,
+    }
+}
+
+/// Places a question with two buttons.
+#[must_use]
+pub fn confirm_area(screen: Rect) -> Rect {
+    popup(screen, 64, 8)
+}
+
+/// Places the view of one sandbox: between header and footer, so that keys and the engine's state stay in sight.
+#[must_use]
+pub fn inspect_area(screen: Rect) -> Rect {
+    popup(screen, 120, screen.height.saturating_sub(2))
+}
+
+/// Places the palette.
+#[must_use]
+pub fn palette_area(screen: Rect) -> Rect {
+    popup(screen, 72, 20)
+}
+
+/// Places a list of some lines.
+#[must_use]
+pub fn list_area(screen: Rect, lines: usize, width: u16) -> Rect {
+    let height = u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(2);
+    popup(screen, width, height)
+}
+
+/// Rows of the form for what can be picked, what is wrong and the keys.
+const BELOW_FIELDS: usize = 6;
+
+/// Places the form for a new sandbox.
+#[must_use]
+pub fn form_area(screen: Rect, fields: usize) -> Rect {
+    let height = u16::try_from(fields + BELOW_FIELDS + 2).unwrap_or(u16::MAX);
+    popup(screen, 74, height.min(screen.height.saturating_sub(1)))
 }
 
 /// Whether room is needed to say that no engine answers.

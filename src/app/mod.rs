@@ -22,6 +22,7 @@ pub mod output;
 pub mod overlay;
 pub mod pending;
 pub mod reap;
+pub mod remembered;
 mod running;
 pub mod sandboxes;
 pub mod shell;

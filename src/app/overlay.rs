@@ -94,6 +94,12 @@ impl Palette {
             .collect()
     }
 
+    /// Returns the first action that is shown where some rows fit.
+    #[must_use]
+    pub fn first(&self, height: usize) -> usize {
+        self.chosen.saturating_sub(height.saturating_sub(1))
+    }
+
     /// Moves the choice.
     pub fn step(&mut self, down: bool, count: usize) {
         self.chosen = if down {

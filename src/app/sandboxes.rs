@@ -1,6 +1,7 @@
 //! The list of sandboxes: rows by id, order, filter, marks, and the last minutes of each one's figures.
 
 mod column;
+pub mod columns;
 mod order;
 mod standings;
 #[cfg(test)]
@@ -294,6 +295,15 @@ impl SandboxesState {
         self.cursor.clamp(self.order.len(), height);
         if let Some(at) = self.cursor.row_at(line, self.order.len()) {
             self.cursor.select(at, self.order.len(), height);
+        }
+    }
+
+    /// Sorts by the heading at a column of the screen, or turns the order around.
+    pub fn click_heading(&mut self, at: usize, width: usize) {
+        match columns::at(at, width, &self.hidden) {
+            Some(column) if column == self.column => self.turn_around(),
+            Some(column) => self.sort_by(column),
+            None => {}
         }
     }
 

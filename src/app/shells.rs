@@ -87,6 +87,11 @@ impl ShellsState {
         };
     }
 
+    /// Shows one of the shells.
+    pub fn show_at(&mut self, at: usize) {
+        self.shown = (at < self.open.len()).then_some(at).or(self.shown);
+    }
+
     /// Goes to the next or previous shell; false at the end, where runs follow.
     pub fn step(&mut self, forward: bool) -> bool {
         let next = match (self.shown, forward) {

@@ -4,6 +4,7 @@ mod effects;
 mod host;
 mod input;
 mod look;
+mod memory;
 mod opening;
 mod pace;
 mod recovery;
@@ -32,6 +33,7 @@ use crate::signals::{Asked, Turn, Turns, asked_to_end};
 use crate::ui::theme::Theme;
 use effects::{Done, perform};
 pub use look::theme;
+use memory::Memory;
 pub use opening::Connected;
 use pace::{Pace, Urgency};
 use recovery::Recovery;
@@ -53,6 +55,7 @@ struct Loop {
     /// Missing until an engine was chosen.
     handle: Option<ManagerHandle>,
     recovery: Recovery,
+    memory: Memory,
     screen: Screen,
     /// Missing while another program has the terminal.
     input: Option<EventStream>,
@@ -78,8 +81,8 @@ pub async fn run(
         // It was asked for; the library would go by NO_COLOR alone.
         crossterm::style::force_color_output(true);
     }
-    let guard = Guard::take(settings.config.ui.mouse, state_dir).map_err(broken)?;
     let mut looping = Loop::new(settings, theme, state_dir).map_err(broken)?;
+    let guard = Guard::take(looping.state.view.mouse, state_dir).map_err(broken)?;
     let code = looping.show(end, connect).await;
     drop(guard);
     code
@@ -109,10 +112,16 @@ impl Loop {
             here: std::env::current_dir().unwrap_or_default(),
         };
         let size = Rect::new(0, 0, width, height);
+        let mut memory = Memory::new(state_dir.filter(|_| settings.config.ui.remember));
+        let mut state = AppState::new(settings, seed, host, size, now);
+        if let Some(layout) = memory.read() {
+            state.restore(layout);
+        }
         Ok(Self {
-            state: AppState::new(settings, seed, host, size, now),
+            state,
             theme,
             handle: None,
+            memory,
             recovery: Recovery::new(state_dir.unwrap_or(&std::env::temp_dir())),
             screen,
             input: Some(EventStream::new()),
@@ -135,6 +144,7 @@ impl Loop {
         self.begin(connected.handle);
         let code = self.serve(&mut end, connected.events).await;
         self.recovery_at_end();
+        self.memory.keep(self.state.layout());
         code.map_err(broken)
     }
 
@@ -188,6 +198,7 @@ impl Loop {
                         return Ok(Asked::HangUp.exit_code());
                     }
                     self.tell(Msg::Tick(Utc::now()));
+                    self.memory.keep(self.state.layout());
                     break_on_purpose();
                 }
                 count = events.recv_many(&mut batch, BATCH), if waiting.is_empty() => {

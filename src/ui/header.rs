@@ -8,7 +8,7 @@ use ratatui::widgets::Widget;
 use super::theme::{Role, Theme};
 use crate::app::AppState;
 use crate::protocol::Link;
-use crate::text::safe_line;
+use crate::text::{display_width, safe_line, truncate};
 
 /// Draws the line.
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &AppState, theme: &Theme) {
@@ -38,8 +38,19 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &AppState, theme: &
     let counts = format!("{running} running, {all} of {most}  ");
     spans.push(Span::styled(counts, theme.style(Role::Text)));
     spans.extend(link_spans(state, theme));
-    Line::from(spans).render(left, frame.buffer_mut());
+    cut(spans, usize::from(left.width).saturating_sub(1)).render(left, frame.buffer_mut());
     Line::styled(clock, theme.style(Role::Muted)).render(right, frame.buffer_mut());
+}
+
+/// Cuts what does not fit, and shows that it did.
+fn cut(spans: Vec<Span<'_>>, columns: usize) -> Line<'static> {
+    let mut left = columns;
+    let fitting = spans.into_iter().map_while(|span| {
+        let words = truncate(&span.content, left).into_owned();
+        left -= display_width(&words);
+        (!words.is_empty()).then(|| Span::styled(words, span.style))
+    });
+    fitting.collect()
 }
 
 fn link_spans<'a>(state: &AppState, theme: &Theme) -> Vec<Span<'a>> {
@@ -48,12 +59,12 @@ fn link_spans<'a>(state: &AppState, theme: &Theme) -> Vec<Span<'a>> {
     };
     match &known.link {
         Link::Up(info) => {
-            let text = format!(
-                "{} {} at {}",
-                info.kind,
-                safe_line(&info.version),
-                safe_line(&info.endpoint)
-            );
+            let endpoint = safe_line(&info.endpoint);
+            let text = if state.settings.demo {
+                endpoint
+            } else {
+                format!("{} {} at {endpoint}", info.kind, safe_line(&info.version))
+            };
             vec![
                 Span::styled("● ", theme.style(Role::Ok)),
                 Span::styled(text, theme.style(Role::Muted)),

@@ -1,7 +1,6 @@
 //! The list of sandboxes: figures against limits, as meters, numbers and the last moments.
 
 mod cells;
-mod columns;
 
 use chrono::{DateTime, Utc};
 use ratatui::buffer::Buffer;
@@ -10,9 +9,9 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
 use super::theme::{Role, Theme};
+use crate::app::sandboxes::columns::{MARK, fit};
 use crate::app::sandboxes::{Column, Row, SandboxesState};
 use crate::text::{pad, pad_left, safe_line};
-use columns::{MARK, fit};
 
 /// The pane, without its border.
 pub(super) struct SandboxesPane<'a> {

@@ -1,5 +1,7 @@
 //! Whole screens as people see them, at the sizes that matter.
 
+mod scenes;
+
 use std::time::Duration;
 
 use chrono::TimeDelta;

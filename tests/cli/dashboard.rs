@@ -25,8 +25,8 @@ fn the_mouse_chooses_rows_and_keys() {
     terminal.type_in("4");
     terminal.until_seen("demo-node:/workspace");
     terminal.click("help");
-    terminal.until_seen("Show all keys");
-    terminal.escape("Show all keys");
+    terminal.until_seen("Keys: arrows scroll");
+    terminal.escape("Keys: arrows scroll");
     terminal.click("quit");
     assert_eq!(terminal.end_given_back().code, 0);
 }

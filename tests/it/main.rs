@@ -10,6 +10,7 @@
 
 mod contract;
 mod escape;
+mod flow;
 mod house_rules;
 mod registry;
 mod support;

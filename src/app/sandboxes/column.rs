@@ -1,7 +1,10 @@
 //! The columns of the list.
 
+use serde::{Deserialize, Serialize};
+
 /// What the list shows and can be sorted by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Column {
     /// Name.
     Name,

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::app::sandboxes::Column;
+use super::Column;
 
 /// Columns before the first one, for the mark.
-pub(super) const MARK: usize = 2;
+pub const MARK: usize = 2;
 
 /// The widths that columns grow through, most useful first; growth stops at the first that does not fit.
 const STEPS: [(Column, usize); 24] = [
@@ -35,18 +35,23 @@ const STEPS: [(Column, usize); 24] = [
     (Column::Image, 28),
 ];
 
-/// Widths of a figure: the number; with a meter; with the last moments; with the limit; with a longer past.
-pub(super) const FIGURE: usize = 6;
-pub(super) const METER: usize = FIGURE + 7;
-pub(super) const SPARK: usize = METER + 6;
-pub(super) const LIMIT: usize = SPARK + 6;
-pub(super) const ALL: usize = LIMIT + 5;
+/// Width of a figure that is a number.
+pub const FIGURE: usize = 6;
+/// With a meter.
+pub const METER: usize = FIGURE + 7;
+/// With the last moments.
+pub const SPARK: usize = METER + 6;
+/// With the limit.
+pub const LIMIT: usize = SPARK + 6;
+/// With a longer past.
+pub const ALL: usize = LIMIT + 5;
 
 /// The widest that a name gets.
 const WIDEST_NAME: usize = 32;
 
 /// Divides a width among the columns that are wanted; those without room are left out.
-pub(super) fn fit(width: usize, hidden: &BTreeSet<Column>) -> Vec<(Column, usize)> {
+#[must_use]
+pub fn fit(width: usize, hidden: &BTreeSet<Column>) -> Vec<(Column, usize)> {
     let mut widths = Column::ALL.map(|column| (column, 0));
     let mut left = width.saturating_sub(MARK);
     for (column, wanted) in STEPS.iter().filter(|(column, _)| !hidden.contains(column)) {
@@ -64,6 +69,19 @@ pub(super) fn fit(width: usize, hidden: &BTreeSet<Column>) -> Vec<(Column, usize
         *name = (*name + left).min(WIDEST_NAME).max(*name);
     }
     widths.into_iter().filter(|(_, width)| *width > 0).collect()
+}
+
+/// Finds the column at a place of the screen.
+#[must_use]
+pub fn at(place: usize, width: usize, hidden: &BTreeSet<Column>) -> Option<Column> {
+    let mut from = MARK;
+    let mut fitted = fit(width, hidden).into_iter();
+    let found = fitted.find(|(_, width)| {
+        let range = from..from + width;
+        from = range.end + 1;
+        range.contains(&place)
+    });
+    found.map(|(column, _)| column)
 }
 
 #[cfg(test)]

@@ -4,14 +4,15 @@ use ratatui::Frame;
 use ratatui::text::Line;
 
 use crate::app::AppState;
+use crate::app::layout::list_area;
 use crate::app::sandboxes::Column;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::popup;
+use crate::ui::widgets::popup_in;
 
 /// Draws the columns with a mark before those that are wanted.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, at: usize) {
-    let height = u16::try_from(Column::ALL.len() + 3).unwrap_or(14);
-    let inner = popup(frame, 44, height, "Columns: Space shows or hides", theme);
+    let area = list_area(frame.area(), Column::ALL.len() + 1, 44);
+    let inner = popup_in(frame, area, "Columns: Space shows or hides", theme);
     let hidden = state.sandboxes.hidden();
     for ((index, column), row) in Column::ALL.iter().enumerate().zip(inner.rows()) {
         let mark = match column {

@@ -5,9 +5,10 @@ use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 
 use crate::app::form::{CreateForm, Field};
+use crate::app::layout::form_area;
 use crate::text::{display_width, pad, safe_line};
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::popup;
+use crate::ui::widgets::popup_in;
 
 /// Cells before what is typed.
 const LABEL: usize = 13;
@@ -15,14 +16,10 @@ const LABEL: usize = 13;
 /// Cells for what is said of a choice.
 const NOTE: usize = 20;
 
-/// Rows for what can be picked.
-const CHOICES: usize = 4;
-
 /// Draws the form.
 pub(super) fn draw(frame: &mut Frame<'_>, theme: &Theme, form: &CreateForm) {
-    let height = u16::try_from(form.fields.len() + CHOICES + 4).unwrap_or(20);
-    let height = height.min(frame.area().height.saturating_sub(1));
-    let inner = popup(frame, 74, height, "New sandbox", theme);
+    let area = form_area(frame.area(), form.fields.len());
+    let inner = popup_in(frame, area, "New sandbox", theme);
     let fields = u16::try_from(form.fields.len()).unwrap_or(10);
     let parts = [
         Constraint::Length(fields),

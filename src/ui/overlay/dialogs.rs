@@ -6,10 +6,11 @@ use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Paragraph, Wrap};
 
 use crate::app::AppState;
+use crate::app::layout::{confirm_area, palette_area};
 use crate::app::overlay::{Ask, Confirm, Palette};
 use crate::text::{display_width, pad, safe_line, truncate};
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::popup;
+use crate::ui::widgets::popup_in;
 
 /// The most rows of names that are offered.
 const OFFER_ROWS: usize = 6;
@@ -19,7 +20,8 @@ const TAB_HINT: &str = "Tab completes ";
 
 /// Draws a yes or no.
 pub(super) fn confirm(frame: &mut Frame<'_>, theme: &Theme, confirm: &Confirm) {
-    let inner = popup(frame, 64, 8, &confirm.button, theme);
+    let area = confirm_area(frame.area());
+    let inner = popup_in(frame, area, &confirm.button, theme);
     let question =
         Paragraph::new(Text::raw(safe_line(&confirm.question))).wrap(Wrap { trim: true });
     let rows = Rect {
@@ -139,13 +141,9 @@ fn offers(frame: &mut Frame<'_>, theme: &Theme, offers: &[String], below: Rect) 
 
 /// Draws the actions that were found.
 pub(super) fn palette(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, palette: &Palette) {
-    let inner = popup(
-        frame,
-        72,
-        20,
-        "Do what? Type a part of it, Enter does it",
-        theme,
-    );
+    let area = palette_area(frame.area());
+    let title = "Do what? Type a part of it, Enter does it";
+    let inner = popup_in(frame, area, title, theme);
     let read_only = state.settings.read_only;
     let found = palette.found(|action| !(read_only && action.mutates()));
     let mut rows = inner.rows();
@@ -158,7 +156,7 @@ pub(super) fn palette(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, pa
         ));
     }
     let height = usize::from(inner.height.saturating_sub(1)).max(1);
-    let first = palette.chosen.saturating_sub(height - 1);
+    let first = palette.first(height);
     for ((at, action), row) in found.iter().enumerate().skip(first).zip(rows) {
         let keys = state
             .settings

@@ -4,7 +4,7 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 
 use super::SandboxesPane;
-use super::columns::{ALL, LIMIT, METER, SPARK};
+use crate::app::sandboxes::columns::{ALL, LIMIT, METER, SPARK};
 use crate::app::sandboxes::{Column, Row, age_seconds};
 use crate::describe::standing_word;
 use crate::domain::{Phase, Sample};

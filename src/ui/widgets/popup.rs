@@ -4,6 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::widgets::{Block, Clear};
 
+use crate::app::layout;
 use crate::ui::theme::{Role, Theme};
 
 /// Clears a box in the middle of the screen, draws its border and returns the area inside.
@@ -14,14 +15,17 @@ pub(in crate::ui) fn popup(
     title: &str,
     theme: &Theme,
 ) -> Rect {
-    let screen = frame.area();
-    let (width, height) = (width.min(screen.width), height.min(screen.height));
-    let area = Rect {
-        x: (screen.width - width) / 2,
-        y: (screen.height - height) / 2,
-        width,
-        height,
-    };
+    let area = layout::popup(frame.area(), width, height);
+    popup_in(frame, area, title, theme)
+}
+
+/// Clears a box, draws its border and returns the area inside.
+pub(in crate::ui) fn popup_in(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    title: &str,
+    theme: &Theme,
+) -> Rect {
     frame.render_widget(Clear, area);
     let block = Block::bordered()
         .border_style(theme.style(Role::BorderFocus))

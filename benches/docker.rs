@@ -5,22 +5,20 @@
 
 #![allow(clippy::print_stdout)] // A bench is there to print.
 
-use std::error::Error;
+mod compare;
+
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use sandtop::text::Table;
+use compare::{Goal, MIB, Outcome, Row, Times, run, table};
 
-const MIB: u64 = 1 << 20;
 /// Size of the file that is copied in and out.
 const BIG: u64 = 256 * MIB;
 /// Where the peer container has its volume.
 const VOLUME: &str = "/workspace";
-
-type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 fn main() {
     if !std::env::args().any(|word| word == "--bench") {
@@ -184,18 +182,6 @@ fn noise(seed: &mut u64) -> Vec<u8> {
         words.extend(seed.to_le_bytes());
     }
     words
-}
-
-/// Runs a command to its good end and returns how long it took.
-fn run(command: &mut Command) -> Outcome<f64> {
-    let started = Instant::now();
-    let output = command.output()?;
-    let took = started.elapsed().as_secs_f64();
-    if output.status.success() {
-        return Ok(took);
-    }
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(format!("{command:?}: {}, {said}", output.status).into())
 }
 
 /// `create` and `rm -f` against `docker run` with the same hardening, and `docker stop` + `rm` of an idle container.
@@ -388,145 +374,4 @@ fn watch(child: &mut Child) -> Outcome<u64> {
             None => std::thread::sleep(Duration::from_millis(2)),
         }
     }
-}
-
-/// Seconds of several runs.
-#[derive(Clone, Default)]
-struct Times(Vec<f64>);
-
-impl Times {
-    fn add(&mut self, seconds: f64) {
-        self.0.push(seconds);
-        self.0.sort_by(f64::total_cmp);
-    }
-
-    fn least(&self) -> f64 {
-        self.0.first().copied().unwrap_or(f64::NAN)
-    }
-
-    fn median(&self) -> f64 {
-        self.0.get(self.0.len() / 2).copied().unwrap_or(f64::NAN)
-    }
-}
-
-/// What a ratio should be.
-#[derive(Clone, Copy)]
-enum Goal {
-    AtMost(f64),
-    AtLeast(f64),
-    None,
-}
-
-impl Goal {
-    fn words(self) -> String {
-        match self {
-            Self::AtMost(most) => format!("≤ {most}"),
-            Self::AtLeast(least) => format!("≥ {least}"),
-            Self::None => "-".to_owned(),
-        }
-    }
-
-    fn met(self, ratio: f64) -> bool {
-        match self {
-            Self::AtMost(most) => ratio <= most,
-            Self::AtLeast(least) => ratio >= least,
-            Self::None => true,
-        }
-    }
-
-    /// Judges the median alone; the best runs are shown, but a target met only there is missed.
-    fn verdict(self, median: f64) -> &'static str {
-        match (self, self.met(median)) {
-            (Self::None, _) => "-",
-            (_, true) => "ok",
-            (_, false) => "MISSED",
-        }
-    }
-}
-
-/// One line of the result.
-struct Row {
-    name: String,
-    /// Bytes moved, where speed is meant and not time.
-    bytes: Option<u64>,
-    ours: Times,
-    peer: Times,
-    goal: Goal,
-}
-
-impl Row {
-    fn time(name: &str, ours: Times, peer: Times, goal: Goal) -> Self {
-        Self {
-            name: name.to_owned(),
-            bytes: None,
-            ours,
-            peer,
-            goal,
-        }
-    }
-
-    fn speed(name: &str, bytes: u64, ours: Times, peer: Times, goal: Goal) -> Self {
-        Self {
-            bytes: Some(bytes),
-            ..Self::time(name, ours, peer, goal)
-        }
-    }
-
-    /// Ours to the peer's: of times, or of speeds.
-    fn ratio(&self, pick: fn(&Times) -> f64) -> f64 {
-        let ratio = pick(&self.ours) / pick(&self.peer);
-        if self.bytes.is_some() {
-            1.0 / ratio
-        } else {
-            ratio
-        }
-    }
-
-    #[allow(clippy::cast_precision_loss)] // Sizes are far below what a float holds exactly.
-    fn figure(&self, seconds: f64) -> String {
-        match self.bytes {
-            Some(bytes) => format!("{:.0} MiB/s", (bytes / MIB) as f64 / seconds),
-            None => format!("{:.1} ms", seconds * 1000.0),
-        }
-    }
-
-    fn raw(&self) -> String {
-        let side = |times: &Times| {
-            let (least, median) = (times.least() * 1000.0, times.median() * 1000.0);
-            format!("{least:.1}/{median:.1} of {}", times.0.len())
-        };
-        format!("{} : {}", side(&self.ours), side(&self.peer))
-    }
-
-    fn cells(&self) -> Vec<String> {
-        let (ratio, best) = (self.ratio(Times::median), self.ratio(Times::least));
-        vec![
-            self.name.clone(),
-            self.figure(self.ours.median()),
-            self.figure(self.peer.median()),
-            format!("{ratio:.2}"),
-            format!("{best:.2}"),
-            self.goal.words(),
-            self.goal.verdict(ratio).to_owned(),
-            self.raw(),
-        ]
-    }
-}
-
-fn table(rows: &[Row]) -> Table {
-    let titles = [
-        "MEASURE",
-        "OURS",
-        "PEER",
-        "RATIO",
-        "OF BEST",
-        "TARGET",
-        "VERDICT",
-        "RAW MS: LEAST/MEDIAN OF N, OURS : PEER",
-    ];
-    let mut table = Table::new(&titles);
-    for row in rows {
-        table.row(row.cells());
-    }
-    table
 }

@@ -7,6 +7,7 @@
 )] // A test that cannot go on says so by panicking.
 
 mod code;
+mod crashes;
 mod dashboard;
 mod demo;
 mod docker;

@@ -172,3 +172,16 @@ contract! {
 fn the_local_engine_keeps_the_contract_for_an_ordinary_user() {
     crate::support::ordinary::run("contract::local::");
 }
+
+/// Runs those about limits once more as somebody to whom cgroups were handed over.
+#[test]
+fn limits_are_the_kernels_where_groups_were_handed_over() {
+    crate::support::ordinary::run_with_groups(&[
+        "contract::local::c13",
+        "contract::local::c17",
+        "contract::local::gaps",
+        "contract::local::c20_removing",
+        "contract::local::c03",
+        "contract::local::a_killed_keeper",
+    ]);
+}

@@ -8,10 +8,9 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use super::hierarchies::Hierarchies;
 use crate::domain::Limits;
 
-/// The folder below each hierarchy that holds ours.
-const OURS: &str = "sandtop";
 /// Length of the periods in which processor time is handed out, in microseconds.
 const PERIOD: f64 = 100_000.0;
 /// Longest wait for a cgroup to be empty.
@@ -44,7 +43,7 @@ const CONTROLLERS: [&str; 5] = ["memory", "cpu", "cpuacct", "pids", "freezer"];
 impl Cgroups {
     /// Makes the groups of a sandbox where this process may, and sets its limits.
     pub(super) fn make(id: &str, limits: &Limits) -> io::Result<Self> {
-        let mounts = Mounts::read();
+        let mounts = Hierarchies::read();
         let mut made = BTreeMap::new();
         for controller in CONTROLLERS {
             if let Some(place) = mounts.place(controller, id) {
@@ -63,7 +62,7 @@ impl Cgroups {
 
     /// Finds the groups that a sandbox would have, whether it has them or not, to clean up after a crash.
     pub(super) fn of(id: &str) -> Self {
-        let mounts = Mounts::read();
+        let mounts = Hierarchies::read();
         let places = CONTROLLERS.iter().filter_map(|name| {
             let place = mounts.planned(name, id)?;
             place.folder.exists().then(|| ((*name).to_owned(), place))
@@ -261,107 +260,9 @@ fn has_swap() -> bool {
     text.lines().count() > 1
 }
 
-/// Where this machine has its hierarchies.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Mounts {
-    one: BTreeMap<String, PathBuf>,
-    two: Option<PathBuf>,
-}
-
-impl Mounts {
-    fn read() -> Self {
-        Self::parse(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default())
-    }
-
-    fn parse(text: &str) -> Self {
-        let mut found = Self::default();
-        for line in text.lines() {
-            let Some((left, right)) = line.split_once(" - ") else {
-                continue;
-            };
-            let Some(point) = left.split(' ').nth(4).map(PathBuf::from) else {
-                continue;
-            };
-            let mut right = right.split(' ');
-            match (right.next(), right.nth(1)) {
-                (Some("cgroup2"), _) => found.two = Some(point),
-                (Some("cgroup"), Some(options)) => {
-                    let names = options.split(',').map(str::to_owned);
-                    found.one.extend(names.map(|name| (name, point.clone())));
-                }
-                _ => {}
-            }
-        }
-        found
-    }
-
-    /// Tells where a controller would keep a sandbox.
-    fn planned(&self, controller: &str, id: &str) -> Option<Place> {
-        if let Some(point) = self.one.get(controller) {
-            return Some(Place {
-                folder: point.join(OURS).join(id),
-                version: Version::One,
-            });
-        }
-        let place = Place {
-            folder: self.two.as_ref()?.join(OURS).join(id),
-            version: Version::Two,
-        };
-        // The second version counts processor time by itself, and freezes without a controller.
-        (controller != "cpuacct").then_some(place)
-    }
-
-    /// Makes the folder of a sandbox, if this process may and the controller is there.
-    fn place(&self, controller: &str, id: &str) -> Option<Place> {
-        let place = self.planned(controller, id)?;
-        if place.version == Version::Two {
-            enable(place.folder.parent()?, controller);
-        }
-        fs::create_dir_all(&place.folder).ok()?;
-        let sign = match (controller, place.version) {
-            ("memory", Version::Two) => "memory.max",
-            ("cpu", Version::Two) => "cpu.max",
-            ("pids", _) => "pids.max",
-            _ => "cgroup.procs",
-        };
-        let file = place.folder.join(sign);
-        // A folder that another user left looks made; only the right to write counts.
-        let usable = fs::OpenOptions::new().write(true).open(file).is_ok();
-        usable.then_some(place)
-    }
-}
-
-/// Hands a controller down to our folder and to the sandboxes in it.
-fn enable(ours: &Path, controller: &str) {
-    let _ = fs::create_dir_all(ours);
-    for folder in [ours.parent().unwrap_or(ours), ours] {
-        let _ = fs::write(
-            folder.join("cgroup.subtree_control"),
-            format!("+{controller}"),
-        );
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const HYBRID: &str =
-        "32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu,cpuacct
-35 31 0:32 / /sys/fs/cgroup/memory rw,relatime shared:5 - cgroup cgroup rw,memory
-41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw
-";
-
-    #[test]
-    fn hierarchies_of_both_versions_are_found() {
-        let mounts = Mounts::parse(HYBRID);
-        let cpu = mounts.planned("cpuacct", "x").expect("a place");
-        assert_eq!(cpu.folder, Path::new("/sys/fs/cgroup/cpu/sandtop/x"));
-        let pids = mounts.planned("pids", "x").expect("a place");
-        assert_eq!(pids.version, Version::Two);
-        assert_eq!(pids.folder, Path::new("/sys/fs/cgroup/unified/sandtop/x"));
-        assert_eq!(Mounts::parse("").planned("memory", "x"), None);
-    }
 
     #[test]
     fn limits_become_files_of_either_version() {

@@ -191,7 +191,7 @@ fn limits() -> Vec<Check> {
         let fix = if users::may_give_blocks() {
             "mount the cgroup controller writable"
         } else {
-            "run sandtop as root, or have the cgroup controller delegated to you"
+            "run sandtop as root, or by `systemd-run --user --scope -p Delegate=yes sandtop`"
         };
         Check::warn(name, format!("no cgroup to write to; {instead}"), fix)
     };

@@ -15,6 +15,7 @@ mod cgroups;
 mod doctor;
 mod environment;
 mod filter;
+mod hierarchies;
 mod image;
 mod inspect;
 mod journal;

@@ -172,7 +172,7 @@ impl Place {
         if fs::metadata(&file).is_ok_and(|meta| meta.len() == guest::PROGRAM.len() as u64) {
             return Ok(file);
         }
-        let fresh = file.with_extension(format!("{}", std::process::id()));
+        let fresh = file.with_extension(random_word());
         let mut program = File::options()
             .create(true)
             .truncate(true)

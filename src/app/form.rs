@@ -39,7 +39,7 @@ pub struct CreateForm {
 }
 
 const FIELDS: [(&str, &str); 10] = [
-    ("name", "empty: made up"),
+    ("name", "letters, digits, - and _"),
     ("profile", "of the configuration"),
     ("image", "such as python:3.12-slim"),
     ("memory", "such as 512m"),

@@ -171,10 +171,7 @@ mod tests {
         let app = App::with(80, 24, &["py"]);
         let all = words(&app, 200);
         assert!(all.starts_with("c create, Enter open, x shell"), "{all}");
-        assert!(
-            all.ends_with("i inspect, Tab pane, ? help, q quit"),
-            "{all}"
-        );
+        assert!(all.ends_with("p pause, Tab pane, ? help, q quit"), "{all}");
         let some = words(&app, 54);
         assert_eq!(some, "c create, Enter open, Tab pane, ? help, q quit");
         assert_eq!(words(&app, 8), "Tab pane");

@@ -126,6 +126,24 @@ pub fn inspect_area(screen: Rect) -> Rect {
     popup(screen, 120, screen.height.saturating_sub(2))
 }
 
+/// Places help.
+#[must_use]
+pub fn help_area(screen: Rect) -> Rect {
+    popup(screen, 84, 40)
+}
+
+/// Places the log of what was done.
+#[must_use]
+pub fn log_area(screen: Rect) -> Rect {
+    popup(screen, 92, 30)
+}
+
+/// Places what happened to all sandboxes.
+#[must_use]
+pub fn events_area(screen: Rect) -> Rect {
+    inspect_area(screen)
+}
+
 /// Places the palette.
 #[must_use]
 pub fn palette_area(screen: Rect) -> Rect {

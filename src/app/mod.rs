@@ -25,6 +25,7 @@ pub mod reap;
 pub mod remembered;
 mod running;
 pub mod sandboxes;
+pub mod scrolling;
 pub mod shell;
 pub mod shells;
 pub mod status;

@@ -6,12 +6,18 @@ use super::overlay::{Ask, Confirm, Overlay, Palette};
 use super::pending::Purpose as For;
 use super::sandboxes::Column;
 use super::wish::Purpose;
-use super::{AppState, Effect, completion, fulfil, inspect, reap};
+use super::{AppState, Effect, completion, fulfil, inspect, reap, scrolling};
 use crate::keymap::Action;
 use crate::protocol::Command;
 
 /// Gives an action to what lies over the panes.
 pub(super) fn run(state: &mut AppState, action: Action) -> Vec<Effect> {
+    let effects = give(state, action);
+    scrolling::clamp(state);
+    effects
+}
+
+fn give(state: &mut AppState, action: Action) -> Vec<Effect> {
     match state.view.overlay.take() {
         Some(Overlay::Confirm(confirm)) => in_confirm(state, confirm, action),
         Some(Overlay::Ask(ask)) => in_ask(state, ask, action),

@@ -1,5 +1,6 @@
 //! Whole screens as people see them, at the sizes that matter.
 
+mod hostile;
 mod scenes;
 
 use std::time::Duration;

@@ -7,12 +7,12 @@ use crate::app::AppState;
 use crate::app::layout::list_area;
 use crate::app::sandboxes::Column;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::popup_in;
+use crate::ui::widgets::popup;
 
 /// Draws the columns with a mark before those that are wanted.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, at: usize) {
     let area = list_area(frame.area(), Column::ALL.len() + 1, 44);
-    let inner = popup_in(frame, area, "Columns: Space shows or hides", theme);
+    let inner = popup(frame, area, "Columns: Space shows or hides", theme);
     let hidden = state.sandboxes.hidden();
     for ((index, column), row) in Column::ALL.iter().enumerate().zip(inner.rows()) {
         let mark = match column {

@@ -8,7 +8,7 @@ use crate::app::form::{CreateForm, Field};
 use crate::app::layout::form_area;
 use crate::text::{display_width, pad, safe_line};
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::popup_in;
+use crate::ui::widgets::popup;
 
 /// Cells before what is typed.
 const LABEL: usize = 13;
@@ -19,7 +19,7 @@ const NOTE: usize = 20;
 /// Draws the form.
 pub(super) fn draw(frame: &mut Frame<'_>, theme: &Theme, form: &CreateForm) {
     let area = form_area(frame.area(), form.fields.len());
-    let inner = popup_in(frame, area, "New sandbox", theme);
+    let inner = popup(frame, area, "New sandbox", theme);
     let fields = u16::try_from(form.fields.len()).unwrap_or(10);
     let parts = [
         Constraint::Length(fields),

@@ -10,7 +10,7 @@ use crate::app::layout::{confirm_area, palette_area};
 use crate::app::overlay::{Ask, Confirm, Palette};
 use crate::text::{display_width, pad, safe_line, truncate};
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::popup_in;
+use crate::ui::widgets::popup;
 
 /// The most rows of names that are offered.
 const OFFER_ROWS: usize = 6;
@@ -21,7 +21,7 @@ const TAB_HINT: &str = "Tab completes ";
 /// Draws a yes or no.
 pub(super) fn confirm(frame: &mut Frame<'_>, theme: &Theme, confirm: &Confirm) {
     let area = confirm_area(frame.area());
-    let inner = popup_in(frame, area, &confirm.button, theme);
+    let inner = popup(frame, area, &confirm.button, theme);
     let question =
         Paragraph::new(Text::raw(safe_line(&confirm.question))).wrap(Wrap { trim: true });
     let rows = Rect {
@@ -143,7 +143,7 @@ fn offers(frame: &mut Frame<'_>, theme: &Theme, offers: &[String], below: Rect) 
 pub(super) fn palette(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, palette: &Palette) {
     let area = palette_area(frame.area());
     let title = "Do what? Type a part of it, Enter does it";
-    let inner = popup_in(frame, area, title, theme);
+    let inner = popup(frame, area, title, theme);
     let read_only = state.settings.read_only;
     let found = palette.found(|action| !(read_only && action.mutates()));
     let mut rows = inner.rows();

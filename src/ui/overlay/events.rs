@@ -7,6 +7,7 @@ use ratatui::text::{Line, Span};
 use super::lines::{role_of, show};
 use crate::app::AppState;
 use crate::app::inspect::InspectState;
+use crate::app::layout::events_area;
 use crate::describe::{happening_detail, happening_mood};
 use crate::domain::Happening;
 use crate::text::{pad, safe_line};
@@ -18,8 +19,8 @@ const NAME: usize = 16;
 
 /// Draws what happened to all sandboxes.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, scroll: usize) {
-    let height = frame.area().height.saturating_sub(2);
-    let inner = popup(frame, 120, height, "What happened, newest first", theme);
+    let area = events_area(frame.area());
+    let inner = popup(frame, area, "What happened, newest first", theme);
     let all = state.engine.events(None);
     let lines = lines(all, state.now, theme, Some(NAME));
     show(frame, inner, theme, lines, scroll);

@@ -4,26 +4,18 @@ use ratatui::Frame;
 use ratatui::text::{Line, Span};
 
 use crate::app::AppState;
+use crate::app::layout::help_area;
+use crate::app::scrolling::HELP;
 use crate::keymap::Context;
 use crate::text::pad;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::popup;
 
-const SECTIONS: [(&str, Context); 8] = [
-    ("Everywhere", Context::Global),
-    ("Sandboxes", Context::Sandboxes),
-    ("Editor", Context::Editor),
-    ("While typing", Context::Edit),
-    ("Output", Context::Output),
-    ("Files", Context::Files),
-    ("In a shell", Context::Terminal),
-    ("Looking at a sandbox", Context::Inspect),
-];
-
 /// Draws the keys, those of the pane in use first.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, scroll: usize) {
-    let inner = popup(frame, 84, 40, "Keys: arrows scroll, Esc closes", theme);
-    let mut sections = SECTIONS.to_vec();
+    let area = help_area(frame.area());
+    let inner = popup(frame, area, "Keys: arrows scroll, Esc closes", theme);
+    let mut sections = HELP.to_vec();
     sections.sort_by_key(|(_, context)| *context != state.pane_context());
     let lines: Vec<Line<'static>> = sections
         .iter()

@@ -17,12 +17,12 @@ use crate::app::layout::inspect_area;
 use crate::text::safe_line;
 use crate::ui::frame::tab;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::popup_in;
+use crate::ui::widgets::popup;
 
 /// Draws the view between header and footer, so that keys and the engine's state stay in sight.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, view: &InspectState) {
     let title = format!("Sandbox {}", safe_line(&view.name));
-    let inner = popup_in(frame, inspect_area(frame.area()), &title, theme);
+    let inner = popup(frame, inspect_area(frame.area()), &title, theme);
     let [head, body] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(inner);
     frame.render_widget(tabs(view.tab, theme), head);
     let lines = match view.tab {

@@ -4,6 +4,7 @@ use ratatui::Frame;
 use ratatui::text::Line;
 
 use super::lines::{row, show};
+use crate::app::layout::log_area;
 use crate::app::{AppState, Tone};
 use crate::text::safe_line;
 use crate::ui::theme::{Role, Theme};
@@ -12,7 +13,7 @@ use crate::ui::widgets::popup;
 /// Draws the log.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, scroll: usize) {
     let title = "What was done, newest first: Esc closes";
-    let inner = popup(frame, 92, 30, title, theme);
+    let inner = popup(frame, log_area(frame.area()), title, theme);
     let mut lines: Vec<Line<'static>> = state
         .status
         .log()

@@ -8,14 +8,14 @@ use crate::app::reap::{ReapPreview, ReapRow};
 use crate::describe::verdict_words;
 use crate::text::{human, pad, pad_left, safe_line};
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::popup_in;
+use crate::ui::widgets::popup;
 
 /// Draws the preview.
 pub(super) fn draw(frame: &mut Frame<'_>, theme: &Theme, preview: &ReapPreview) {
     let rows = preview.rows.len().max(1) + preview.leftovers.len();
     let title = "Reap: Space unticks, Enter removes the ticked, Esc leaves all";
     let area = list_area(frame.area(), rows + 2, 92);
-    let inner = popup_in(frame, area, title, theme);
+    let inner = popup(frame, area, title, theme);
     let lines = inner.rows().count().saturating_sub(2).max(1);
     let first = preview.at.saturating_sub(lines - 1);
     if preview.rows.is_empty() {

@@ -234,7 +234,10 @@ fn entry(name: &str, kind: FileKind, size: u64) -> FileEntry {
 }
 
 fn with_files(width: u16, height: u16, entries: &[FileEntry]) -> App {
-    let mut app = busy(width, height);
+    let mut app = App::new(width, height);
+    app.link(crate::app::testing::up());
+    app.list(vec![sandbox("py")]);
+    app.tick(240);
     app.keys("4");
     app.answer(|command| match command {
         Command::File {

@@ -7,5 +7,5 @@ mod spark;
 
 pub(super) use chart::Chart;
 pub(super) use meter::meter;
-pub(super) use popup::{popup, popup_in};
+pub(super) use popup::popup;
 pub(super) use spark::spark;

@@ -65,9 +65,14 @@ pub fn place(state: &AppState, columns: usize) -> Vec<Placed> {
     let kept: usize = tail.iter().map(|hint| hint.width() + GAP).sum();
     let mut placed = Vec::new();
     let mut used = 0;
-    let own = own(state).into_iter();
-    let own = own.filter(|hint| tail.iter().all(|other| other.action != hint.action));
-    for hint in own {
+    let (special, usual) = own(state);
+    for hint in special {
+        if used + hint.width() <= columns {
+            put(&mut placed, &mut used, hint);
+        }
+    }
+    let usual = usual.into_iter();
+    for hint in usual.filter(|hint| tail.iter().all(|other| other.action != hint.action)) {
         if used + hint.width() + kept > columns {
             break;
         }
@@ -87,12 +92,13 @@ fn put(placed: &mut Vec<Placed>, used: &mut usize, mut hint: Placed) {
     placed.push(hint);
 }
 
-fn own(state: &AppState) -> Vec<Placed> {
-    let mut hints = special(state);
-    if state.context() != Context::Output || hints.is_empty() {
-        hints.extend(usual(state));
+/// Returns the hints of where the person is: what matters just now, and the usual ones.
+fn own(state: &AppState) -> (Vec<Placed>, Vec<Placed>) {
+    let special = special(state);
+    if state.context() == Context::Output && !special.is_empty() {
+        return (special, Vec::new());
     }
-    hints
+    (special, usual(state))
 }
 
 /// Returns what matters only just now: in a shell or a selection instead of the usual keys, else before them.

@@ -134,8 +134,12 @@ impl PendingSet {
     }
 
     /// Notes how far a request is.
-    pub fn progress(&mut self, id: RequestId, progress: Progress) {
+    pub fn progress(&mut self, id: RequestId, mut progress: Progress) {
         if let Some(pending) = self.under_way.get_mut(&id) {
+            // The manager names whole paths, for which there is no room.
+            if matches!(pending.purpose, Purpose::Work(_)) {
+                progress.note.clone_from(&pending.label);
+            }
             pending.progress = Some(progress);
         }
     }

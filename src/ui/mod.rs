@@ -22,7 +22,9 @@ use ratatui::text::Line;
 use ratatui::widgets::Widget;
 
 use crate::app::layout::LEAST;
+use crate::app::shells::Open;
 use crate::app::{AppState, Mode, Pane};
+use crate::text::display_width;
 use editor::EditorPane;
 use files::FilesPane;
 use output::OutputPane;
@@ -118,19 +120,8 @@ fn draw_output(frame: &mut Frame<'_>, area: Rect, state: &AppState, theme: &Them
             theme,
             focused: focused && state.view.mode == Mode::Term,
         };
-        let tabs: Vec<String> = state
-            .shells
-            .tabs()
-            .map(|(open, shown)| frame::tab(&format!("$ {}", open.shell.title), shown))
-            .collect();
-        let inner = frame::draw(
-            frame,
-            area,
-            "3 Shell",
-            Line::raw(tabs.join(" ")),
-            theme,
-            focused,
-        );
+        let tabs = shell_tabs(state, usize::from(area.width.saturating_sub(14)));
+        let inner = frame::draw(frame, area, "3 Shell", Line::raw(tabs), theme, focused);
         let cursor = if focused && state.view.mode == Mode::Term {
             view.cursor(inner)
         } else {
@@ -148,8 +139,32 @@ fn draw_output(frame: &mut Frame<'_>, area: Rect, state: &AppState, theme: &Them
         focused,
         now: state.now,
     };
-    let inner = frame::draw(frame, area, "3 Output", pane.title(), theme, focused);
+    let title = pane.title_in(usize::from(area.width.saturating_sub(14)));
+    let inner = frame::draw(frame, area, "3 Output", title, theme, focused);
     frame.render_widget(pane, inner);
+}
+
+/// Writes the tabs of the shells; without room for all, the one on screen and its number.
+fn shell_tabs(state: &AppState, room: usize) -> String {
+    let name = |open: &Open| format!("$ {}", open.shell.title);
+    let tabs = state.shells.tabs();
+    let all: Vec<String> = tabs
+        .map(|(open, shown)| frame::tab(&name(open), shown))
+        .collect();
+    let all = all.join(" ");
+    if display_width(&all) <= room {
+        return all;
+    }
+    let (at, count) = (
+        state.shells.tabs().position(|(_, shown)| shown),
+        state.shells.tabs().count(),
+    );
+    let shown = state.shells.current().map(name).unwrap_or_default();
+    format!(
+        "{}/{count} {}",
+        at.unwrap_or(0) + 1,
+        frame::tab(&shown, true)
+    )
 }
 
 fn draw_files(frame: &mut Frame<'_>, area: Rect, state: &AppState, theme: &Theme, focused: bool) {

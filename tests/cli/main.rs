@@ -15,6 +15,7 @@ mod exits;
 mod faults;
 mod index;
 mod packages;
+mod panes;
 mod pty;
 mod reaping;
 mod runs;

@@ -23,7 +23,12 @@ pub(super) fn draw(pane: &OutputPane<'_>, run: &Run, shape: Shape, area: Rect, b
     }
     let mut room = width.saturating_sub(place_width + GAP);
     let mut x = area.x;
-    for (index, (text, role)) in parts(pane, run).into_iter().enumerate() {
+    for (index, (text, short, role)) in parts(pane, run).into_iter().enumerate() {
+        let text = if display_width(&text) <= room {
+            text
+        } else {
+            short
+        };
         let text = fit(&text, room, index == 0);
         let (end, _) = buf.set_stringn(x, area.y, &text, room, pane.theme.style(role));
         let used = usize::from(end - x) + GAP;
@@ -42,18 +47,23 @@ fn fit(text: &str, room: usize, is_first: bool) -> String {
     }
 }
 
-fn parts(pane: &OutputPane<'_>, run: &Run) -> Vec<(String, Role)> {
+/// Returns what is said, each long and short.
+fn parts(pane: &OutputPane<'_>, run: &Run) -> Vec<(String, String, Role)> {
     let (_, role) = sign(run.status().standing(), pane.theme);
-    let mut parts = vec![(badge(pane, run), role)];
+    let badge = badge(pane, run);
+    let mut parts = vec![(badge.clone(), badge, role)];
     if run.first() > 0 {
-        parts.push((dropped_note(run.first()), Role::Warn));
+        let short = format!("… {} dropped", run.first());
+        parts.push((dropped_note(run.first()), short, Role::Warn));
     }
     if let Some(search) = pane.state.search().map(Search::needle) {
-        parts.push((format!("/{search}"), Role::Muted));
+        let search = format!("/{search}");
+        parts.push((search.clone(), search, Role::Muted));
     }
     if pane.theme.ascii {
-        for (text, _) in &mut parts {
+        for (text, short, _) in &mut parts {
             *text = text.replace('…', "...");
+            *short = short.replace('…', "...");
         }
     }
     parts

@@ -191,6 +191,7 @@ fn counts_what_is_dropped() {
      line 11234                                                 |
     ● running · 3.2 s  … 1 234 lines dropped           FOLLOWING|
     ");
+    assert!(screen(&state, 47, 3).contains("… 1234 dropped"));
     end(&mut state, Ended::TimedOut, None, 5_000);
     assert_snapshot!(screen(&state, 100, 3), @r"
      line 11233                                                                                         |

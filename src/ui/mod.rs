@@ -139,7 +139,7 @@ fn draw_output(frame: &mut Frame<'_>, area: Rect, state: &AppState, theme: &Them
         focused,
         now: state.now,
     };
-    let title = pane.title_in(usize::from(area.width.saturating_sub(14)));
+    let title = pane.title_in(usize::from(area.width.saturating_sub(12)));
     let inner = frame::draw(frame, area, "3 Output", title, theme, focused);
     frame.render_widget(pane, inner);
 }

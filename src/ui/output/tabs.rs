@@ -45,6 +45,10 @@ impl OutputPane<'_> {
 
 /// Returns the first tab with which the selected one still fits.
 fn first_tab(tabs: &[String], selected: usize, columns: usize) -> usize {
+    let all = tabs.iter().map(|tab| display_width(tab));
+    if all.sum::<usize>() <= columns {
+        return 0;
+    }
     let mut used = MORE;
     let before = tabs.iter().take(selected + 1).rev();
     let fitting = before.take_while(|tab| {

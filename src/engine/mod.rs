@@ -241,6 +241,11 @@ pub trait Engine: Send + Sync + 'static {
     /// Does small work on files; `List` and `Stat` return what they found.
     async fn file(&self, id: &SandboxId, op: &FileOp) -> Result<Vec<FileEntry>>;
 
+    /// Tells whether a file is there, in the cheapest way that the engine has.
+    async fn has_file(&self, id: &SandboxId, path: &SandboxPath) -> bool {
+        self.file(id, &FileOp::Stat(path.clone())).await.is_ok()
+    }
+
     /// Reads a file, at most `limit` bytes of it.
     async fn read(
         &self,

@@ -35,8 +35,8 @@ impl Provided {
     ) -> Result<SandboxPath, Failure> {
         let (id, place) = (&sandbox.reference.id, self.copy_place(sandbox)?);
         let _turn = context.turn(&sandbox.reference).await;
-        let mark = FileOp::Stat(below(&place, MARK)?);
-        if host.engine.file(id, &mark).await.is_ok() {
+        let mark = below(&place, MARK)?;
+        if host.engine.has_file(id, &mark).await {
             return Ok(place);
         }
         tell(context, wish.request, "copying packages into the sandbox");
@@ -65,7 +65,7 @@ impl Provided {
         // Another process may have been faster; its copy is as good.
         if moved.is_err() {
             let _ = host.engine.file(id, &clear).await;
-            if host.engine.file(id, &mark).await.is_err() {
+            if !host.engine.has_file(id, &mark).await {
                 moved?;
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use bollard::models::{ChangeType, FilesystemChange, ImageSummary};
-use bollard::query_parameters::ListImagesOptionsBuilder;
+use bollard::query_parameters::{ContainerArchiveInfoOptionsBuilder, ListImagesOptionsBuilder};
 use chrono::DateTime;
 
 use super::{Client, convert};
@@ -112,6 +112,17 @@ pub(super) async fn images(client: &Client) -> Result<Vec<Image>> {
     let mut images: Vec<Image> = found.iter().flat_map(named).collect();
     images.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(images)
+}
+
+/// Asks the engine itself whether a file is there, which takes no process in the container.
+pub(super) async fn has_file(client: &Client, id: &SandboxId, path: &SandboxPath) -> bool {
+    let options = ContainerArchiveInfoOptionsBuilder::new()
+        .path(&path.to_string())
+        .build();
+    let asked = client
+        .docker
+        .get_container_archive_info(id.as_str(), Some(options));
+    asked.await.is_ok()
 }
 
 /// Names an image by its content, and the platform it is for.

@@ -306,6 +306,15 @@ impl Engine for DockerEngine {
         self.guests().await?.file(id, op).await
     }
 
+    async fn has_file(&self, id: &SandboxId, path: &SandboxPath) -> bool {
+        let Ok(client) = self.client().await else {
+            return false;
+        };
+        // The engine does not see folders in memory; the guest sees all.
+        look::has_file(client, id, path).await
+            || self.file(id, &FileOp::Stat(path.clone())).await.is_ok()
+    }
+
     async fn read(
         &self,
         id: &SandboxId,

@@ -4,6 +4,7 @@ use super::line::LineInput;
 use super::on_action::{focus, submit};
 use super::overlay::{Ask, Confirm, Overlay};
 use super::pending::Purpose as For;
+use super::run_form::{RunForm, RunOptions};
 use super::{AppState, Effect, Pane, Tone, Wish, copies, running, streams};
 use crate::protocol::{Command, FileOp};
 use crate::text::human;
@@ -80,10 +81,19 @@ fn one(state: &mut AppState, wish: Wish) -> Vec<Effect> {
             text,
             expect,
         } => streams::save(state, sandbox, path, text, expect),
-        Wish::Run { code, language } => running::run(state, code, language),
-        Wish::RunChecked { code, language } => running::prepare(state, code, language),
+        Wish::Run { code, language } => running::run(state, code, language, RunOptions::default()),
+        Wish::RunChecked {
+            code,
+            language,
+            options,
+        } => running::prepare(state, code, language, *options),
+        Wish::RunForm { code, language } => {
+            let form = RunForm::new(code, language, &state.last_run);
+            show(state, Overlay::Run(Box::new(form)))
+        }
         Wish::EditFile { sandbox, path } => streams::load(state, sandbox, path),
         Wish::ShowRun(_) => focus(state, Pane::Output),
+        Wish::Snippet(op) => vec![Effect::Snippet(op)],
         Wish::Close => {
             state.editor.close_current();
             Vec::new()
@@ -126,6 +136,7 @@ fn send(state: &mut AppState, command: Command, label: &str) -> Vec<Effect> {
             return copies::queue(state, command, label.to_owned());
         }
         Command::Act { .. } => For::Told,
+        Command::ClearStock { .. } | Command::PruneStock(_) => For::Stock,
         _ => For::Quiet,
     };
     vec![submit(state, command, label, purpose)]

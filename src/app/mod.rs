@@ -1,5 +1,6 @@
 //! The dashboard's state and its one pure `update`: no clock, no terminal, no engine.
 
+pub mod cache;
 mod completion;
 mod copies;
 pub mod cursor;
@@ -23,11 +24,13 @@ pub mod overlay;
 pub mod pending;
 pub mod reap;
 pub mod remembered;
+pub mod run_form;
 mod running;
 pub mod sandboxes;
 pub mod scrolling;
 pub mod shell;
 pub mod shells;
+pub mod snippets;
 pub mod status;
 mod streams;
 #[cfg(test)]
@@ -129,6 +132,8 @@ pub struct AppState {
     pub status: status::StatusState,
     /// Requests under way.
     pub pending: PendingSet,
+    /// What was typed into the form of the last run.
+    pub last_run: Vec<String>,
     /// Files under way.
     pub transfers: transfers::Transfers,
     /// What is known of the engines.
@@ -166,6 +171,7 @@ impl AppState {
             },
             status: status::StatusState::default(),
             pending: PendingSet::new(seed),
+            last_run: Vec::new(),
             transfers: transfers::Transfers::default(),
             engine: engine::EngineState::default(),
             now,
@@ -198,9 +204,10 @@ impl AppState {
     pub fn context(&self) -> Context {
         match (&self.view.overlay, self.view.mode) {
             (Some(Overlay::Confirm(_)), _) => Context::Dialog,
-            (Some(Overlay::Ask(_) | Overlay::Create(_) | Overlay::Palette(_)), _) => {
-                Context::Prompt
-            }
+            (
+                Some(Overlay::Ask(_) | Overlay::Create(_) | Overlay::Palette(_) | Overlay::Run(_)),
+                _,
+            ) => Context::Prompt,
             (Some(Overlay::Inspect(_)), _) => Context::Inspect,
             (
                 Some(
@@ -208,6 +215,9 @@ impl AppState {
                     | Overlay::Log { .. }
                     | Overlay::Events { .. }
                     | Overlay::Columns { .. }
+                    | Overlay::Findings { .. }
+                    | Overlay::Cache(_)
+                    | Overlay::Snippets(_)
                     | Overlay::Reap(_),
                 ),
                 _,
@@ -258,6 +268,7 @@ pub fn update(state: &mut AppState, msg: Msg) -> Vec<Effect> {
         Msg::SavedLocal(outcome) => saved_local(state, outcome),
         Msg::HostListed { folder, outcome } => completion::listed(state, &folder, outcome),
         Msg::HostChecked { download, found } => host_checked(state, *download, &found),
+        Msg::Snippet(news) => snippets::news(state, news),
         Msg::Recovered(buffers) => recovered(state, buffers),
         Msg::Quit => vec![Effect::Quit],
     }
@@ -276,6 +287,7 @@ fn tick(state: &mut AppState, now: DateTime<Utc>) -> Vec<Effect> {
     state.sandboxes.arrange();
     let mut effects = on_action::follow_selection(state);
     effects.extend(inspect::ask(state));
+    effects.extend(running::look(state));
     if state.editor.changed_since_recovery() {
         effects.push(Effect::Recovery(state.editor.recovery()));
     }

@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use super::editor::RecoveredBuffer;
 use super::files::{Download, HostKind};
 use super::shell::MouseButton;
+use super::snippets::{SnippetNews, SnippetOp};
 use crate::domain::RequestId;
 use crate::keymap::Key;
 use crate::protocol::{Event, Request};
@@ -52,6 +53,8 @@ pub enum Msg {
         /// What is at each of its places.
         found: Vec<HostKind>,
     },
+    /// What came of work on the snippets.
+    Snippet(SnippetNews),
     /// Buffers that a crash left behind.
     Recovered(Vec<RecoveredBuffer>),
     /// The process was asked to end.
@@ -136,6 +139,8 @@ pub enum Effect {
     },
     /// Look what is where a download is to go.
     CheckHost(Box<Download>),
+    /// Work on the snippets.
+    Snippet(SnippetOp),
     /// Take the mouse, or leave it to the terminal.
     Mouse(bool),
     /// Go back to the shell until continued.

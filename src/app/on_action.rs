@@ -4,7 +4,8 @@ use super::form::CreateForm;
 use super::overlay::{Confirm, Overlay, Palette};
 use super::pending::{Pending, Purpose as For};
 use super::{
-    AppState, Effect, Mode, Pane, Tone, Wish, copies, fulfil, inspect, on_overlay, reap, streams,
+    AppState, Effect, Mode, Pane, Tone, Wish, cache, copies, fulfil, inspect, on_overlay, reap,
+    snippets, streams,
 };
 use crate::code::Language;
 use crate::keymap::Action;
@@ -24,6 +25,10 @@ pub(super) fn run(state: &mut AppState, action: Action) -> Vec<Effect> {
         Action::Palette => open(state, Overlay::Palette(Palette::default())),
         Action::ActionLog => open(state, Overlay::Log { scroll: 0 }),
         Action::Columns => open(state, Overlay::Columns { at: 0 }),
+        Action::Findings => open(state, Overlay::Findings { scroll: 0 }),
+        Action::Cache => cache::ask(state),
+        Action::Snippets => snippets::ask(),
+        Action::KeepSnippet => snippets::save(state),
         Action::Reap => reap::ask(state),
         Action::Events => open(state, Overlay::Events { scroll: 0 }),
         Action::FocusSandboxes => focus(state, Pane::Sandboxes),
@@ -43,7 +48,7 @@ pub(super) fn run(state: &mut AppState, action: Action) -> Vec<Effect> {
         Action::Shell => streams::open_shell(state),
         Action::Inspect => inspect::open(state),
         Action::Edit => edit(state),
-        Action::Run | Action::Save => in_editor(state, action),
+        Action::Run | Action::RunOptions | Action::Save => in_editor(state, action),
         Action::ExternalEditor => external(state),
         Action::CancelCopy => copies::call_off(state),
         other => in_pane(state, other),

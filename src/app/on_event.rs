@@ -142,9 +142,15 @@ fn succeeded(state: &mut AppState, pending: Pending, reply: Reply) -> Vec<Effect
             state.sandboxes.select(sandbox.reference);
             Vec::new()
         }
-        (For::Prepared { title }, Reply::Prepared(prepared)) => {
-            super::running::start(state, title, *prepared)
+        (For::Prepared { title, input }, Reply::Prepared(prepared)) => {
+            super::running::start(state, (title, input), *prepared)
         }
+        (For::Outlook(buffer), Reply::Outlook(outlook)) => {
+            state.editor.looked_at(buffer, *outlook);
+            Vec::new()
+        }
+        (For::Stock, Reply::Stock(all)) => super::cache::answered(state, all),
+        (For::Stock, Reply::Cleared(cleared)) => super::cache::cleared(state, &cleared),
         (For::Reap, Reply::Reaped(found, leftovers)) => reap::answered(state, found, leftovers),
         (For::Told, _) => {
             state.say(Tone::Good, format!("Done: {}.", pending.label));
@@ -230,7 +236,7 @@ fn failed(state: &mut AppState, pending: Pending, failure: Failure) -> Vec<Effec
         For::Stream(stream) => return stream_failed(state, stream, failure),
         For::Input(stream) => return streams::shell_taken(state, stream),
         // The form works without; what is wrong with the engine is told elsewhere.
-        For::Images | For::History => return Vec::new(),
+        For::Images | For::History | For::Outlook(_) => return Vec::new(),
         For::Look(sandbox, tab) => {
             return inspect::answered(state, &sandbox, tab, Err(failure));
         }
@@ -245,7 +251,12 @@ pub(super) fn complain(state: &mut AppState, failure: &Failure) {
         .hint
         .as_ref()
         .map_or_else(String::new, |hint| format!(" ({hint})"));
-    state.say(Tone::Bad, format!("{}{hint}", failure.message));
+    // Words of a package manager come in lines; the first says what failed, the last mostly why.
+    let mut lines = failure.message.lines();
+    let first = lines.next().unwrap_or_default();
+    let last = lines.next_back().map(|line| format!(": {line}"));
+    let last = last.unwrap_or_default();
+    state.say(Tone::Bad, format!("{first}{last}{hint}"));
 }
 
 /// A stream that could not be opened ends at once.

@@ -40,6 +40,7 @@ fn typed(state: &mut AppState, key: Key) -> Vec<Effect> {
         (Some(Overlay::Create(form)), _) => {
             form.key(key, &settings.config);
         }
+        (Some(Overlay::Run(form)), _) => form.key(key),
         (Some(Overlay::Palette(palette)), _) => {
             palette.line.key(key);
             palette.chosen = 0;
@@ -61,6 +62,7 @@ pub(super) fn paste(state: &mut AppState, text: &str) -> Vec<Effect> {
     match (&mut state.view.overlay, state.view.mode) {
         (Some(Overlay::Ask(ask)), _) => ask.line.insert(text),
         (Some(Overlay::Create(form)), _) => form.paste(text, &settings.config),
+        (Some(Overlay::Run(form)), _) => form.paste(text),
         (Some(Overlay::Palette(palette)), _) => palette.line.insert(text),
         (None, Mode::Edit) => {
             let wishes = state.editor.paste(text);

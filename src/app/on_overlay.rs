@@ -6,7 +6,9 @@ use super::overlay::{Ask, Confirm, Overlay, Palette};
 use super::pending::Purpose as For;
 use super::sandboxes::Column;
 use super::wish::Purpose;
-use super::{AppState, Effect, completion, fulfil, inspect, reap, scrolling};
+use super::{
+    AppState, Effect, cache, completion, fulfil, inspect, reap, run_form, scrolling, snippets,
+};
 use crate::keymap::Action;
 use crate::protocol::Command;
 
@@ -32,6 +34,12 @@ fn give(state: &mut AppState, action: Action) -> Vec<Effect> {
         Some(Overlay::Events { scroll }) => {
             in_viewer(state, action, scroll, |scroll| Overlay::Events { scroll })
         }
+        Some(Overlay::Findings { scroll }) => {
+            in_viewer(state, action, scroll, |scroll| Overlay::Findings { scroll })
+        }
+        Some(Overlay::Run(form)) => run_form::run(state, form, action),
+        Some(Overlay::Snippets(panel)) => snippets::run(state, panel, action),
+        Some(Overlay::Cache(panel)) => cache::run(state, panel, action),
         Some(Overlay::Reap(preview)) => reap::run(state, preview, action),
         Some(Overlay::Columns { at }) => in_columns(state, at, action),
         Some(Overlay::Inspect(view)) => inspect::run(state, view, action),
@@ -97,6 +105,9 @@ fn answer(state: &mut AppState, purpose: &Purpose, text: &str) -> Vec<Effect> {
         | Purpose::ReplaceBy { .. }
         | Purpose::SaveBufferAs
         | Purpose::Language => state.editor.answer(purpose, text),
+        Purpose::KeepSnippet | Purpose::RenameSnippet { .. } => {
+            return snippets::answer(state, purpose, text);
+        }
         Purpose::FilterFiles
         | Purpose::NewFile
         | Purpose::NewFolder

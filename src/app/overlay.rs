@@ -1,9 +1,12 @@
 //! What lies over the panes: help, questions, the palette, forms and viewers. One at a time has the keys.
 
+use super::cache::CachePanel;
 use super::form::CreateForm;
 use super::inspect::InspectState;
 use super::line::LineInput;
 use super::reap::ReapPreview;
+use super::run_form::RunForm;
+use super::snippets::SnippetPanel;
 use super::wish::{Question, Wish};
 use crate::keymap::Action;
 
@@ -35,6 +38,17 @@ pub enum Overlay {
         /// The one that is chosen.
         at: usize,
     },
+    /// What is known of the code before it runs.
+    Findings {
+        /// Lines scrolled down.
+        scroll: usize,
+    },
+    /// How code is to run.
+    Run(Box<RunForm>),
+    /// Programs that can be opened.
+    Snippets(Box<SnippetPanel>),
+    /// Installed packages.
+    Cache(Box<CachePanel>),
     /// What reaping would do.
     Reap(Box<ReapPreview>),
     /// What was done.

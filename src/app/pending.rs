@@ -42,7 +42,13 @@ pub enum Purpose {
     Prepared {
         /// Its name.
         title: String,
+        /// All of its input, if that is known.
+        input: Option<String>,
     },
+    /// What is known of a buffer's code.
+    Outlook(u64),
+    /// Installed packages.
+    Stock,
     /// A stream was opened.
     Stream(StreamId),
     /// A piece of input was taken.

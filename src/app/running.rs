@@ -3,14 +3,20 @@
 use super::on_action::{focus, submit};
 use super::output::RunInfo;
 use super::pending::Purpose as For;
+use super::run_form::RunOptions;
 use super::streams::selected_running;
 use super::{AppState, Effect, Mode, Pane, Tone, Wish, fulfil};
 use crate::code::{self, Around, Finding, Language, Severity, Verdict, Wanted, is_safe};
-use crate::domain::StdinMode;
+use crate::domain::{Phase, StdinMode, StreamId};
 use crate::protocol::{Command, Place, Prepared, Program};
 
 /// Checks code and runs it as far as the policy allows.
-pub(super) fn run(state: &mut AppState, code: String, language: Language) -> Vec<Effect> {
+pub(super) fn run(
+    state: &mut AppState,
+    code: String,
+    language: Language,
+    options: RunOptions,
+) -> Vec<Effect> {
     let report = code::read(language.dialect(), code.as_bytes(), &Around::default());
     let verdict = state
         .settings
@@ -23,14 +29,18 @@ pub(super) fn run(state: &mut AppState, code: String, language: Language) -> Vec
             if let Some(words) = worst(&report.findings) {
                 state.say(Tone::Bad, words);
             }
-            prepare(state, code, language)
+            prepare(state, code, language, options)
         }
         Verdict::Ask => {
             let found = worst(&report.findings).unwrap_or_default();
             let ask = Wish::Confirm {
                 question: format!("{found}. Run it all the same?"),
                 button: "Run".to_owned(),
-                then: vec![Wish::RunChecked { code, language }],
+                then: vec![Wish::RunChecked {
+                    code,
+                    language,
+                    options: Box::new(options),
+                }],
             };
             fulfil::all(state, vec![ask])
         }
@@ -58,13 +68,37 @@ fn worst(findings: &[Finding]) -> Option<String> {
 }
 
 /// Asks the manager to get the code ready in the selected sandbox.
-pub(super) fn prepare(state: &mut AppState, code: String, language: Language) -> Vec<Effect> {
+pub(super) fn prepare(
+    state: &mut AppState,
+    code: String,
+    language: Language,
+    options: RunOptions,
+) -> Vec<Effect> {
     let Some(sandbox) = selected_running(state) else {
         return Vec::new();
     };
     let label = format!("sending the code to {}", sandbox.name);
-    let timeout = sandbox.limits.timeout_s.map(std::time::Duration::from_secs);
+    let usual = sandbox.limits.timeout_s.map(std::time::Duration::from_secs);
     let program = Program {
+        wanted: options.wanted,
+        arguments: options.arguments,
+        timeout: options.timeout.unwrap_or(usual),
+        ..program(state, code, language)
+    };
+    let command = Command::Prepare {
+        place: Place::In(Box::new(sandbox)),
+        program: Box::new(program),
+    };
+    let purpose = For::Prepared {
+        title: state.editor.current().name.clone(),
+        input: options.input,
+    };
+    vec![submit(state, command, &label, purpose)]
+}
+
+/// Describes code as a program with nothing special.
+fn program(state: &mut AppState, code: String, language: Language) -> Program {
+    Program {
         exec: state.pending.exec_id(),
         code: code.into(),
         language,
@@ -74,18 +108,32 @@ pub(super) fn prepare(state: &mut AppState, code: String, language: Language) ->
         env: Vec::new(),
         context: None,
         stdin: StdinMode::Piped,
-        timeout,
+        timeout: None,
+    }
+}
+
+/// Asks what is known of the current buffer's code if that has changed: findings, and packages in the selected sandbox.
+pub(super) fn look(state: &mut AppState) -> Vec<Effect> {
+    let selected = state.sandboxes.selected();
+    let running = selected.filter(|row| row.sandbox.phase == Phase::Running);
+    let sandbox = running.map(|row| Box::new(row.sandbox.clone()));
+    let reference = sandbox.as_ref().map(|sandbox| &sandbox.reference);
+    let Some((buffer, code, language)) = state.editor.to_look_at(reference) else {
+        return Vec::new();
     };
-    let command = Command::Prepare {
-        place: Place::In(Box::new(sandbox)),
-        program: Box::new(program),
+    let command = Command::Outlook {
+        sandbox,
+        program: Box::new(program(state, code, language)),
     };
-    let title = state.editor.current().name.clone();
-    vec![submit(state, command, &label, For::Prepared { title })]
+    vec![submit(state, command, "", For::Outlook(buffer))]
 }
 
 /// Starts what is ready.
-pub(super) fn start(state: &mut AppState, title: String, prepared: Prepared) -> Vec<Effect> {
+pub(super) fn start(
+    state: &mut AppState,
+    (title, input): (String, Option<String>),
+    prepared: Prepared,
+) -> Vec<Effect> {
     let stream = state.pending.stream();
     let sandbox = prepared.sandbox.reference;
     state.output.open(RunInfo {
@@ -105,6 +153,11 @@ pub(super) fn start(state: &mut AppState, title: String, prepared: Prepared) -> 
         spec: Box::new(prepared.spec),
     };
     let mut effects = vec![submit(state, command, "", For::Stream(stream))];
+    effects.extend(
+        input
+            .into_iter()
+            .flat_map(|text| feed(state, stream, &text)),
+    );
     if moves_to_output(state) {
         effects.extend(focus(state, Pane::Output));
     }
@@ -119,6 +172,13 @@ fn moves_to_output(state: &AppState) -> bool {
         Mode::Edit => seen().is_none(),
         Mode::Term => false,
     }
+}
+
+/// Gives a program all of its input.
+fn feed(state: &mut AppState, stream: StreamId, text: &str) -> [Effect; 2] {
+    let bytes = format!("{text}\n").into();
+    let input = Command::Input { stream, bytes };
+    [input, Command::EndInput(stream)].map(|command| submit(state, command, "", For::Quiet))
 }
 
 #[cfg(test)]
@@ -173,5 +233,105 @@ mod tests {
         app.answer(ready);
         assert!(app.state.shells.current().is_some());
         assert_eq!(app.state.view.mode, Mode::Term);
+    }
+
+    #[test]
+    fn options_reach_the_program_and_input_ends() {
+        let mut app = App::with(160, 48, &["alpha"]);
+        app.keys("2 o");
+        app.typed("2.5");
+        app.keys("tab");
+        app.typed("-x y");
+        app.keys("tab");
+        app.typed("one line");
+        app.keys("tab");
+        app.typed("rich>=13,<14");
+        app.keys("enter");
+        let sent = app.requests();
+        let prepared = sent.iter().find_map(|request| match &request.command {
+            Command::Prepare { program, .. } => Some(program),
+            _ => None,
+        });
+        let program = prepared.expect("a program");
+        assert_eq!(
+            program.timeout,
+            Some(std::time::Duration::from_millis(2500))
+        );
+        assert_eq!(program.arguments, ["-x", "y"]);
+        assert_eq!(
+            program.wanted,
+            Wanted::Also(vec!["rich>=13,<14".to_owned()])
+        );
+        app.effects.extend(sent.into_iter().map(Effect::Submit));
+        app.answer(ready);
+        let sent = app.commands();
+        let has = |wanted: fn(&Command) -> bool| sent.iter().any(wanted);
+        assert!(has(
+            |c| matches!(c, Command::Input { bytes, .. } if bytes == "one line\n")
+        ));
+        assert!(has(|c| matches!(c, Command::EndInput(_))), "{sent:?}");
+        // The next form starts with the same.
+        app.keys("2 o");
+        assert!(app.screen().contains("rich>=13,<14"));
+    }
+
+    #[test]
+    fn a_form_that_cannot_be_says_why_and_stays() {
+        let mut app = App::with(120, 40, &["alpha"]);
+        app.keys("2 o tab tab tab");
+        app.typed("--index-url=x");
+        app.keys("enter");
+        assert_eq!(app.commands(), []);
+        assert!(
+            app.screen().contains("is not a package"),
+            "{}",
+            app.screen()
+        );
+        app.keys("esc");
+        assert!(app.state.view.overlay.is_none());
+    }
+
+    #[test]
+    fn what_is_known_of_the_code_is_shown_before_it_runs() {
+        let mut app = App::with(120, 40, &["alpha"]);
+        app.keys("2 i");
+        app.typed("import rich");
+        app.tick(1);
+        app.answer(|command| {
+            let Command::Outlook { sandbox, .. } = command else {
+                return None;
+            };
+            assert!(sandbox.is_some());
+            let outlook = crate::protocol::Outlook {
+                findings: vec![Finding {
+                    rule: "py-shell",
+                    severity: Severity::Danger,
+                    line: 1,
+                    column: 1,
+                    message: "runs a shell".to_owned(),
+                }],
+                packages: vec![code::Requirement::any("rich")],
+                kept: Some(false),
+            };
+            Some(Ok(Reply::Outlook(Box::new(outlook))))
+        });
+        assert!(
+            app.screen().contains("1 package to install"),
+            "{}",
+            app.screen()
+        );
+        assert!(app.screen().contains("!1 "), "{}", app.screen());
+        app.tick(2);
+        let again = app.commands();
+        assert!(
+            !again.iter().any(|c| matches!(c, Command::Outlook { .. })),
+            "nothing changed"
+        );
+        app.keys("esc !");
+        let screen = app.screen();
+        assert!(
+            screen.contains("runs a shell") && screen.contains("seat-belt"),
+            "{screen}"
+        );
     }
 }

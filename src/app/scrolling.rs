@@ -23,7 +23,12 @@ pub const HELP: [(&str, Context); 8] = [
 pub(super) fn clamp(state: &mut AppState) {
     let most = state.view.overlay.as_ref().map_or(0, |o| most(state, o));
     match &mut state.view.overlay {
-        Some(Overlay::Help { scroll } | Overlay::Log { scroll } | Overlay::Events { scroll }) => {
+        Some(
+            Overlay::Help { scroll }
+            | Overlay::Log { scroll }
+            | Overlay::Events { scroll }
+            | Overlay::Findings { scroll },
+        ) => {
             *scroll = (*scroll).min(most);
         }
         Some(Overlay::Inspect(view)) => view.scroll = view.scroll.min(most),
@@ -43,6 +48,10 @@ fn most(state: &AppState, overlay: &Overlay) -> usize {
         Overlay::Events { .. } => {
             let events = state.engine.events(None).count();
             (events, rows(events_area(screen)))
+        }
+        Overlay::Findings { .. } => {
+            let found = state.editor.current().known.outlook.findings.len();
+            (found.max(1) + 2, rows(log_area(screen)))
         }
         Overlay::Inspect(view) => {
             let rows = rows(inspect_area(screen)).saturating_sub(1);

@@ -4,6 +4,8 @@ use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
 use super::files::Download;
+use super::run_form::RunOptions;
+use super::snippets::SnippetOp;
 use crate::code::Language;
 use crate::domain::{SandboxPath, SandboxRef, StreamId};
 use crate::protocol::Command;
@@ -92,12 +94,21 @@ pub enum Wish {
         /// Its language.
         language: Language,
     },
+    /// Ask how code is to run, and run it so.
+    RunForm {
+        /// The code.
+        code: String,
+        /// Its language.
+        language: Language,
+    },
     /// Run code that a person has agreed to.
     RunChecked {
         /// The code.
         code: String,
         /// Its language.
         language: Language,
+        /// How.
+        options: Box<RunOptions>,
     },
     /// Load a file of a sandbox into the editor; the answer comes to `EditorState::loaded`.
     EditFile {
@@ -108,6 +119,8 @@ pub enum Wish {
     },
     /// Show the stream's run in the output pane and go there.
     ShowRun(StreamId),
+    /// Work on the snippets.
+    Snippet(SnippetOp),
     /// Close the pane's own view, shell or overlay.
     Close,
     /// End the program.
@@ -168,6 +181,13 @@ pub enum Purpose {
     },
     /// Path to save a buffer under.
     SaveBufferAs,
+    /// Name under which a buffer is kept as a snippet.
+    KeepSnippet,
+    /// New name of a snippet.
+    RenameSnippet {
+        /// Its name.
+        from: String,
+    },
     /// Language of a buffer.
     Language,
     /// Name of a new file.

@@ -88,6 +88,12 @@ actions! {
     Inspect "inspect" looks "Show everything about it";
     Edit "edit" looks "Start typing";
     Run "run" changes "Run the buffer in the sandbox";
+    RunOptions "run-options" changes "Run the buffer with options";
+    Findings "findings" looks "Show findings and packages of the code";
+    Cache "cache" looks "Show installed packages";
+    Snippets "snippets" looks "Open a snippet or a first program";
+    KeepSnippet "keep-snippet" looks "Keep the buffer as a snippet";
+    Prune "prune" changes "Remove what is too old or too much";
     Save "save" changes "Save the buffer into the sandbox";
     Language "language" looks "Choose the language";
     ExternalEditor "external-editor" looks "Edit in $EDITOR";

@@ -59,6 +59,13 @@ async fn look_up(
     }))
 }
 
+/// Tells whether packages are at hand; `None` if there is nothing to have or nobody knows.
+pub(super) async fn is_kept(context: &Context, host: &Host, wish: &Wish<'_>) -> Option<bool> {
+    let lookup = look_up(context, host, wish).await.ok()??;
+    let found = usable(context, host, &lookup.key, None).await.ok()?;
+    Some(found.is_some())
+}
+
 /// Finds packages that are there.
 pub(super) async fn find(
     context: &Context,

@@ -15,7 +15,7 @@ use crate::code::{self, Around, Report, Requirement, Wanted};
 use crate::domain::{Code, EngineKind, ExecSpec, RequestId, Sandbox, SandboxPath, SandboxRef};
 use crate::engine::Note;
 use crate::protocol::{
-    Action, CacheUse, Failure, FailureKind, Place, Prepared, Program, Reply, Step,
+    Action, CacheUse, Failure, FailureKind, Outlook, Place, Prepared, Program, Reply, Step,
 };
 
 /// Starts programs; see the file.
@@ -110,6 +110,35 @@ pub(super) async fn prepare(
         packages: provided.map_or_else(Vec::new, |_| wish.packages),
         steps,
     })))
+}
+
+/// Tells what is known of a program before it runs; nothing is made or changed for that.
+pub(super) async fn outlook(
+    context: &Context,
+    request: RequestId,
+    sandbox: Option<Box<Sandbox>>,
+    program: Program,
+) -> Result<Reply, Failure> {
+    let report = read(&program, program.around.clone()).await?;
+    let mut outlook = Outlook {
+        findings: report.findings.clone(),
+        packages: report.packages.clone(),
+        kept: None,
+    };
+    if let Some(sandbox) = sandbox {
+        let host = context.host(&sandbox.reference.host)?;
+        let image = sandbox.image.clone();
+        let mut wish = Wish {
+            request,
+            program: &program,
+            image: &image,
+            packages: wanted(host, &program, &report)?,
+        };
+        wish.packages = without_neighbours(host, &Place::In(sandbox), &wish, &report).await?;
+        outlook.kept = packages::is_kept(context, host, &wish).await;
+        outlook.packages = wish.packages;
+    }
+    Ok(Reply::Outlook(Box::new(outlook)))
 }
 
 /// Makes the sandbox or takes the given one, and sees to it that it has the packages; says where.

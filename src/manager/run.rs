@@ -304,6 +304,9 @@ async fn perform(context: &Context, id: RequestId, command: Command) -> Result<R
         Command::Prepare { place, program } => {
             programs::prepare(context, id, place, *program).await
         }
+        Command::Outlook { sandbox, program } => {
+            programs::outlook(context, id, sandbox, *program).await
+        }
         Command::Stock(host) => stock::list(context, &host).await,
         Command::ClearStock { host, keys } => stock::remove(context, &host, &keys).await,
         Command::PruneStock(host) => stock::prune(context, &host).await,

@@ -8,8 +8,8 @@ use chrono::{DateTime, Utc};
 
 use super::{Place, Program};
 use crate::domain::{
-    ExecId, ExecSpec, HostName, ReapRules, RequestId, SandboxPath, SandboxRef, SandboxSpec,
-    StreamId, TtySize,
+    ExecId, ExecSpec, HostName, ReapRules, RequestId, Sandbox, SandboxPath, SandboxRef,
+    SandboxSpec, StreamId, TtySize,
 };
 
 /// A command with the id that its one reply will carry.
@@ -61,6 +61,13 @@ pub enum Command {
     Prepare {
         /// Where.
         place: Place,
+        /// What.
+        program: Box<Program>,
+    },
+    /// Tell what is known of a program before it runs.
+    Outlook {
+        /// Where it would run; without one, packages are only named.
+        sandbox: Option<Box<Sandbox>>,
         /// What.
         program: Box<Program>,
     },

@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::{Failure, Prepared};
+use super::{Failure, Outlook, Prepared};
 use crate::domain::{
     Changes, Check, Cleared, Death, Details, EngineInfo, ExecEnd, FileEntry, Happening, HostName,
     Image, LastEnd, OutputChunk, Process, Reaped, RequestId, Run, Sample, Sandbox, SandboxRef,
@@ -121,6 +121,8 @@ pub enum Reply {
     Created(Box<Sandbox>),
     /// The program can start.
     Prepared(Box<Prepared>),
+    /// What is known of a program before it runs.
+    Outlook(Box<Outlook>),
     /// Installed packages, the last used first.
     Stock(Vec<Stocked>),
     /// Installed packages that were to be removed.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::Serialize;
 
-use crate::code::{Around, Language, Requirement, Wanted};
+use crate::code::{Around, Finding, Language, Requirement, Wanted};
 use crate::domain::{ExecId, ExecSpec, HostName, Sandbox, SandboxSpec, StdinMode};
 
 /// Where a program runs.
@@ -78,6 +78,17 @@ pub struct Step {
     pub name: &'static str,
     /// How long.
     pub took: Duration,
+}
+
+/// What is known of a program before it runs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Outlook {
+    /// What the check found.
+    pub findings: Vec<Finding>,
+    /// The packages it would get.
+    pub packages: Vec<Requirement>,
+    /// Are they at hand? `None` if nobody knows, or there are none.
+    pub kept: Option<bool>,
 }
 
 /// A program that can start at once.

@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 
 use super::recovery::Recovery;
+use super::snippets::Library;
 use super::{host, terminal};
 use crate::app::{Effect, Msg, NotSaved};
 use crate::manager::ManagerHandle;
@@ -28,7 +29,11 @@ pub(super) enum Done {
 }
 
 /// Does one effect.
-pub(super) fn perform(effect: Effect, handle: Option<&ManagerHandle>, recovery: &Recovery) -> Done {
+pub(super) fn perform(
+    effect: Effect,
+    handle: Option<&ManagerHandle>,
+    (recovery, library): (&Recovery, &Library),
+) -> Done {
     match effect {
         Effect::Submit(request) => submit(handle, request),
         Effect::Copy(text) => copy(&text),
@@ -53,6 +58,7 @@ pub(super) fn perform(effect: Effect, handle: Option<&ManagerHandle>, recovery: 
             let _ = terminal::set_mouse(ours);
             Done::Nothing
         }
+        Effect::Snippet(op) => Done::Tell(Msg::Snippet(library.perform(op))),
         Effect::Suspend => suspend(),
         Effect::Recovery(buffers) => {
             recovery.keep(&buffers);

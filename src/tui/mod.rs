@@ -8,6 +8,7 @@ mod memory;
 mod opening;
 mod pace;
 mod recovery;
+mod snippets;
 mod terminal;
 
 use std::collections::VecDeque;
@@ -37,6 +38,7 @@ use memory::Memory;
 pub use opening::Connected;
 use pace::{Pace, Urgency};
 use recovery::Recovery;
+use snippets::Library;
 use terminal::{Guard, Screen};
 
 /// Events taken from the channel at once.
@@ -55,6 +57,7 @@ struct Loop {
     /// Missing until an engine was chosen.
     handle: Option<ManagerHandle>,
     recovery: Recovery,
+    library: Library,
     memory: Memory,
     screen: Screen,
     /// Missing while another program has the terminal.
@@ -123,6 +126,7 @@ impl Loop {
             handle: None,
             memory,
             recovery: Recovery::new(state_dir.unwrap_or(&std::env::temp_dir())),
+            library: Library::new(state_dir),
             screen,
             input: Some(EventStream::new()),
             pace: Pace::new(Instant::now()),
@@ -251,7 +255,11 @@ impl Loop {
             if lends {
                 self.let_go();
             }
-            let done = perform(effect, self.handle.as_ref(), &self.recovery);
+            let done = perform(
+                effect,
+                self.handle.as_ref(),
+                (&self.recovery, &self.library),
+            );
             if lends {
                 self.come_back();
             }

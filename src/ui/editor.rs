@@ -11,7 +11,7 @@ use ratatui::widgets::Widget;
 
 use super::theme::{Role, Theme};
 use crate::app::editor::{Buffer, EditorState, Glyph, Place, View, column_of, glyphs};
-use crate::code::Language;
+use crate::code::{Language, Severity};
 use crate::text::{display_width, truncate};
 
 /// What is shown where there is no code yet.
@@ -75,9 +75,11 @@ impl<'a> EditorPane<'a> {
     fn badge(&self) -> String {
         let buffer = self.state.current();
         let language = buffer.language.as_ref().map_or("text", Language::name);
+        let packages = buffer.known.packages();
+        let packages = packages.map_or_else(String::new, |words| format!(", {words}"));
         match buffer.read_only {
             Some(_) => format!(" {language}, read-only "),
-            None => format!(" {language} "),
+            None => format!(" {language}{packages} "),
         }
     }
 
@@ -169,6 +171,13 @@ impl<'a> EditorPane<'a> {
         };
         let number = format!("{:>1$}", row + 1, width.saturating_sub(1));
         cells.set_stringn(area.x, area.y, number, width, self.theme.style(role));
+        // What was found in the row stands before its number, where nothing else is.
+        let (mark, role) = match self.state.current().known.severity(row) {
+            Some(Severity::Danger) => ("!", Role::Error),
+            Some(Severity::Warn) => ("~", Role::Warn),
+            Some(Severity::Info) | None => return,
+        };
+        cells.set_stringn(area.x, area.y, mark, width, self.theme.style(role));
     }
 
     fn draw_selected_end(&self, end: usize, view: View, area: Rect, cells: &mut Cells) {

@@ -1,6 +1,6 @@
 //! What the editor's actions do, besides files and searches.
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, longest, too_big};
 use super::keys::Motion;
 use super::{EditorState, FIRST_SCREEN, Grammars, ReadOnly, Text};
 use crate::app::{Purpose, Question, Tone, Wish};
@@ -44,6 +44,15 @@ impl EditorState {
         vec![Wish::Run { code, language }]
     }
 
+    /// The same as a run, but how is asked first.
+    pub(super) fn run_options(&mut self) -> Vec<Wish> {
+        let ask = |wish| match wish {
+            Wish::Run { code, language } => Wish::RunForm { code, language },
+            other => other,
+        };
+        self.run().into_iter().map(ask).collect()
+    }
+
     pub(super) fn ask_language(&self) -> Vec<Wish> {
         let names = self.languages.names();
         let now = self.current().language.as_ref();
@@ -69,6 +78,22 @@ impl EditorState {
         let language = language.or_else(|| self.languages.first());
         let id = self.next_id();
         self.add(Buffer::untitled(id, language, ""));
+        Vec::new()
+    }
+
+    /// Opens a text that lies in no sandbox.
+    pub fn open_text(&mut self, name: &str, text: &str) -> Vec<Wish> {
+        let text = clean(text);
+        if let Some(limit) = too_big(text.matches('\n').count() + 1, text.len(), longest(&text)) {
+            let words = format!("{name} was not opened: the editor takes at most {limit}");
+            return say(Tone::Bad, &words);
+        }
+        let first = text.lines().next().unwrap_or_default();
+        let language = self.languages.guess(name, first);
+        let id = self.next_id();
+        let mut buffer = Buffer::untitled(id, language, &text);
+        name.clone_into(&mut buffer.name);
+        self.add(buffer);
         Vec::new()
     }
 

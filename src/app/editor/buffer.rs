@@ -5,6 +5,7 @@ use std::fmt;
 
 use chrono::{DateTime, Utc};
 
+use super::outlook::Known;
 use super::text::Text;
 use super::view::View;
 use crate::code::Language;
@@ -74,6 +75,8 @@ pub struct Buffer {
     /// The state of the text that is in the file; `None` is no state at all.
     pub(super) saved: Option<u64>,
     pub(super) saving: Option<Saving>,
+    /// What is known of its code.
+    pub known: Known,
     pub(super) view: Cell<View>,
 }
 
@@ -90,6 +93,7 @@ impl Buffer {
             saved: Some(text.state()),
             text,
             saving: None,
+            known: Known::default(),
             view: Cell::default(),
         }
     }

@@ -9,6 +9,7 @@ mod highlight;
 mod history;
 mod indent;
 mod keys;
+mod outlook;
 mod recovery;
 #[cfg(test)]
 #[allow(clippy::indexing_slicing, clippy::panic)]
@@ -21,6 +22,7 @@ use std::cell::RefCell;
 pub use buffer::{Buffer, MAX_BYTES, MAX_LINE, MAX_LINES, Origin, ReadOnly};
 pub use columns::{Glyph, Glyphs, column_of, glyphs};
 pub use highlight::{Code, Grammars, Highlight, Span};
+pub use outlook::Known;
 pub use recovery::{RecoveredBuffer, RecoveredOrigin};
 pub use text::{Place, Reach, Text};
 pub use view::View;
@@ -180,6 +182,7 @@ impl EditorState {
         }
         match action {
             Action::Run => self.run(),
+            Action::RunOptions => self.run_options(),
             Action::Save => self.save(),
             Action::Language => self.ask_language(),
             Action::NewBuffer => self.open_untitled(),

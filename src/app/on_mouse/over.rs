@@ -25,14 +25,20 @@ pub(super) fn mouse(state: &mut AppState, mouse: Mouse) -> Vec<Effect> {
 fn wheel(state: &mut AppState, lines: isize) -> Vec<Effect> {
     let action = if lines > 0 { Action::Down } else { Action::Up };
     match &state.view.overlay {
-        Some(Overlay::Confirm(_) | Overlay::Ask(_) | Overlay::Create(_)) | None => Vec::new(),
-        Some(Overlay::Palette(_) | Overlay::Columns { .. } | Overlay::Reap(_)) => {
-            on_overlay::run(state, action)
-        }
+        Some(Overlay::Confirm(_) | Overlay::Ask(_) | Overlay::Create(_) | Overlay::Run(_))
+        | None => Vec::new(),
+        Some(
+            Overlay::Palette(_)
+            | Overlay::Columns { .. }
+            | Overlay::Cache(_)
+            | Overlay::Snippets(_)
+            | Overlay::Reap(_),
+        ) => on_overlay::run(state, action),
         Some(
             Overlay::Help { .. }
             | Overlay::Log { .. }
             | Overlay::Events { .. }
+            | Overlay::Findings { .. }
             | Overlay::Inspect(_),
         ) => {
             let steps = (0..lines.unsigned_abs()).map(|_| on_overlay::run(state, action));
@@ -64,7 +70,14 @@ fn press(state: &mut AppState, at: Position) -> Vec<Effect> {
             press_field(state, area, at)
         }
         Some(
-            Overlay::Help { .. } | Overlay::Log { .. } | Overlay::Events { .. } | Overlay::Ask(_),
+            Overlay::Help { .. }
+            | Overlay::Log { .. }
+            | Overlay::Events { .. }
+            | Overlay::Findings { .. }
+            | Overlay::Run(_)
+            | Overlay::Cache(_)
+            | Overlay::Snippets(_)
+            | Overlay::Ask(_),
         )
         | None => Vec::new(),
     }

@@ -101,7 +101,14 @@ fn draw_presence(frame: &mut Frame<'_>, theme: &Theme, form: &CreateForm, row: R
     frame.render_widget(words, row);
 }
 
-fn draw_field(frame: &mut Frame<'_>, theme: &Theme, field: &Field, row: Rect, has_keys: bool) {
+/// Draws one field; the one with the keys shows the cursor.
+pub(super) fn draw_field(
+    frame: &mut Frame<'_>,
+    theme: &Theme,
+    field: &Field,
+    row: Rect,
+    has_keys: bool,
+) {
     let typed = field.line.text();
     let label = theme.style(if has_keys { Role::Accent } else { Role::Text });
     let mut spans = vec![Span::styled(pad(field.label, LABEL), label)];

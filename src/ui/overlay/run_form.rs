@@ -1,0 +1,76 @@
+//! The form before a run.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout};
+use ratatui::text::Line;
+
+use super::create::draw_field;
+use crate::app::AppState;
+use crate::app::layout::list_area;
+use crate::app::run_form::RunForm;
+use crate::code::Severity;
+use crate::text::safe_line;
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::popup;
+
+/// Draws the form.
+pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, form: &RunForm) {
+    let fields = u16::try_from(form.fields.len()).unwrap_or(4);
+    let area = list_area(frame.area(), form.fields.len() + 4, 84);
+    let title = "Run: Enter runs, Tab goes to the next field, Esc cancels";
+    let inner = popup(frame, area, title, theme);
+    let parts = [
+        Constraint::Length(fields),
+        Constraint::Length(1),
+        Constraint::Length(1),
+        Constraint::Length(1),
+        Constraint::Length(1),
+    ];
+    let [top, _, packages, findings, problem] = Layout::vertical(parts).areas(inner);
+    for ((at, field), row) in form.fields.iter().enumerate().zip(top.rows()) {
+        draw_field(frame, theme, field, row, at == form.at);
+    }
+    let muted = theme.style(Role::Muted);
+    frame.render_widget(Line::styled(packages_line(state), muted), packages);
+    let (words, role) = findings_line(state);
+    frame.render_widget(Line::styled(words, theme.style(role)), findings);
+    if let Some(text) = &form.problem {
+        let words = Line::styled(safe_line(text), theme.style(Role::Error));
+        frame.render_widget(words, problem);
+    }
+}
+
+fn packages_line(state: &AppState) -> String {
+    let known = &state.editor.current().known;
+    let names: Vec<&str> = known
+        .outlook
+        .packages
+        .iter()
+        .map(|one| one.text.as_str())
+        .collect();
+    match known.packages() {
+        Some(words) => safe_line(format!("The code imports {words}: {}", names.join(", "))),
+        None => "The code imports no packages.".to_owned(),
+    }
+}
+
+fn findings_line(state: &AppState) -> (String, Role) {
+    let findings = &state.editor.current().known.outlook.findings;
+    let worst = findings.iter().max_by_key(|finding| finding.severity);
+    match worst {
+        Some(worst) if worst.severity > Severity::Info => {
+            let role = match worst.severity {
+                Severity::Danger => Role::Error,
+                _ => Role::Warn,
+            };
+            let words = format!(
+                "The check found {}: line {} {}",
+                findings.len(),
+                worst.line,
+                worst.message
+            );
+            (safe_line(words), role)
+        }
+        _ => ("The check found nothing.".to_owned(), Role::Muted),
+    }
+}

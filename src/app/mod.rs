@@ -317,6 +317,12 @@ fn edited(state: &mut AppState, text: Result<String, String>) -> Vec<Effect> {
     match text {
         Ok(text) => {
             let wishes = state.editor.replace_current(&text);
+            if state.editor.current().is_dirty() {
+                state.say(
+                    Tone::Plain,
+                    "Back from $EDITOR. Save writes it into the sandbox.",
+                );
+            }
             fulfil::all(state, wishes)
         }
         Err(reason) => {
@@ -361,10 +367,12 @@ fn recovered(state: &mut AppState, buffers: Vec<editor::RecoveredBuffer>) -> Vec
     if !buffers.is_empty() {
         state.say(
             Tone::Good,
-            format!(
-                "{} unsaved buffer(s) of an earlier session are back in the editor.",
-                buffers.len()
-            ),
+            match buffers.len() {
+                1 => "An unsaved buffer of an earlier session is back in the editor.".to_owned(),
+                many => {
+                    format!("{many} unsaved buffers of an earlier session are back in the editor.")
+                }
+            },
         );
         state.editor.restore(buffers);
     }

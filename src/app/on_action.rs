@@ -203,7 +203,18 @@ fn in_editor(state: &mut AppState, action: Action) -> Vec<Effect> {
 
 fn external(state: &mut AppState) -> Vec<Effect> {
     if state.view.focus == Pane::Files {
-        return in_pane(state, Action::EditFile);
+        let effects = in_pane(state, Action::EditFile);
+        state.transfers.then_external = !effects.is_empty();
+        return effects;
+    }
+    edit_externally(state)
+}
+
+/// Gives the buffer to `$EDITOR`; what cannot be changed here cannot be changed there.
+pub(super) fn edit_externally(state: &mut AppState) -> Vec<Effect> {
+    if let Some(why) = state.editor.current().read_only {
+        state.say(Tone::Bad, format!("This cannot be edited: {why}."));
+        return Vec::new();
     }
     let extension = state
         .editor

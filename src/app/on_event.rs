@@ -338,11 +338,15 @@ fn collected(
             effects
         }
         Collected::Edit(sandbox, path, known) => {
+            let is_read = failure.is_none();
             let wishes = state
                 .editor
                 .loaded(sandbox, path, known, failure.map_or(Ok(bytes), Err));
             let mut effects = fulfil::all(state, wishes);
             effects.extend(super::on_action::focus(state, super::Pane::Editor));
+            if std::mem::take(&mut state.transfers.then_external) && is_read {
+                effects.extend(super::on_action::edit_externally(state));
+            }
             effects
         }
     }

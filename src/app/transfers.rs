@@ -65,6 +65,8 @@ pub struct Transfers {
     collecting: HashMap<StreamId, Collecting>,
     /// Work on files that waits for its turn, and what it is called.
     pub queue: VecDeque<(Command, String)>,
+    /// Is the file that is being opened for `$EDITOR`?
+    pub then_external: bool,
     /// The file to preview when the one under way has come; older wishes are forgotten.
     pub next_preview: Option<(SandboxRef, SandboxPath)>,
 }

@@ -32,6 +32,7 @@ pub(super) fn answered(state: &mut AppState, all: Vec<Stocked>) -> Vec<Effect> {
 
 /// Says what was removed, and shows what is left.
 pub(super) fn cleared(state: &mut AppState, cleared: &[Cleared]) -> Vec<Effect> {
+    state.editor.look_again();
     let gone = cleared.iter().filter(|one| one.done.is_ok());
     let freed: u64 = gone.clone().map(|one| one.shelf.size_bytes).sum();
     match cleared.iter().find_map(|one| one.done.as_ref().err()) {

@@ -8,7 +8,7 @@ use super::transfers::{Collected, Save, Sent};
 use super::{AppState, Effect, Expect, Mode, Tone, Wish, copies, fulfil, inspect, reap, streams};
 use crate::domain::{
     ExecEnd, FileEntry, FileKind, Happening, HostName, Image, OutputChunk, RequestId, StreamId,
-    What,
+    What, is_worker,
 };
 use crate::protocol::{Command, Event, Failure, FailureKind, FileOp, Link, Reply};
 use crate::text::safe_line;
@@ -104,7 +104,7 @@ fn happened(state: &mut AppState, happening: Happening) -> Vec<Effect> {
         What::Oom => state.say(Tone::Bad, format!("{name}: a process ran out of memory.")),
         What::Died {
             exit_code: Some(code),
-        } if *code != 0 && *code != 143 => {
+        } if *code != 0 && *code != 143 && !is_worker(&name) => {
             state.say(Tone::Plain, format!("{name} ended with code {code}."));
         }
         _ => {}

@@ -8,7 +8,7 @@ use super::streams::selected_running;
 use super::{AppState, Effect, Mode, Pane, Tone, Wish, fulfil};
 use crate::code::{self, Around, Finding, Language, Severity, Verdict, Wanted, is_safe};
 use crate::domain::{Phase, StdinMode, StreamId};
-use crate::protocol::{Command, Place, Prepared, Program};
+use crate::protocol::{CacheUse, Command, Place, Prepared, Program};
 
 /// Checks code and runs it as far as the policy allows.
 pub(super) fn run(
@@ -134,6 +134,9 @@ pub(super) fn start(
     (title, input): (String, Option<String>),
     prepared: Prepared,
 ) -> Vec<Effect> {
+    if prepared.cache == CacheUse::Miss {
+        state.editor.look_again();
+    }
     let stream = state.pending.stream();
     let sandbox = prepared.sandbox.reference;
     state.output.open(RunInfo {
@@ -197,7 +200,7 @@ mod tests {
             sandbox: sandbox("alpha"),
             spec: ExecSpec::new(program.exec.clone(), vec!["python3".into()]),
             packages: Vec::new(),
-            cache: crate::protocol::CacheUse::None,
+            cache: CacheUse::None,
             steps: Vec::new(),
         };
         Some(Ok(Reply::Prepared(Box::new(prepared))))
@@ -327,6 +330,19 @@ mod tests {
             !again.iter().any(|c| matches!(c, Command::Outlook { .. })),
             "nothing changed"
         );
+        app.keys("f9");
+        app.answer(|command| {
+            let Some(Ok(Reply::Prepared(mut prepared))) = ready(command) else {
+                return None;
+            };
+            prepared.cache = CacheUse::Miss;
+            Some(Ok(Reply::Prepared(prepared)))
+        });
+        app.effects.clear();
+        app.tick(3);
+        let again = app.commands();
+        let is_asked = |c: &Command| matches!(c, Command::Outlook { .. });
+        assert!(again.iter().any(is_asked), "they are at hand now");
         app.keys("esc !");
         let screen = app.screen();
         assert!(

@@ -36,5 +36,5 @@ pub use posture::{Details, MountInfo, Posture};
 pub use process::Process;
 pub use run::{Code, Retention, Run, RunEnd, RunResult, Source, Spooled, Tie};
 pub use sandbox::{Access, Limits, Mount, MountError, Network, Owner, Phase, Sandbox, SandboxSpec};
-pub use shelf::{Cleared, Shelf, ShelfMount, Stocked};
+pub use shelf::{CARRYING, Cleared, INSTALLING, Shelf, ShelfMount, Stocked, is_worker};
 pub use stats::{CounterSample, CpuCounters, Sample};

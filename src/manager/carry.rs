@@ -4,7 +4,7 @@ use super::context::Context;
 use super::packages::{Provided, Wish, order, tell};
 use super::{Host, lifecycle, workshop};
 use crate::code::Installer;
-use crate::domain::{Sandbox, SandboxPath, SandboxSpec};
+use crate::domain::{CARRYING, Sandbox, SandboxPath, SandboxSpec};
 use crate::engine::Notes;
 use crate::protocol::{Action, Failure, FailureKind, FileOp};
 
@@ -102,7 +102,7 @@ impl Provided {
     /// Describes a sandbox that does nothing but see the shelf.
     fn porter(&self, context: &Context, wish: &Wish<'_>) -> Result<SandboxSpec, Failure> {
         let order = order(wish, self.installer, &self.shelf.key);
-        let spec = workshop::quiet(context, &order, &format!("porter-{}", wish.program.exec))?;
+        let spec = workshop::quiet(context, &order, &format!("{CARRYING}{}", wish.program.exec))?;
         Ok(SandboxSpec {
             shelf: Some(self.mount()?),
             ..spec

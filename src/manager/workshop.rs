@@ -15,8 +15,8 @@ use super::{Host, lifecycle};
 use crate::code::Installer;
 use crate::config::IndexSettings;
 use crate::domain::{
-    Access, Ended, ExecId, ExecSpec, Limits, Network, Owner, OwnerKind, RequestId, Sandbox,
-    SandboxId, SandboxName, SandboxPath, SandboxSpec, Shelf, ShelfMount,
+    Access, Ended, ExecId, ExecSpec, INSTALLING, Limits, Network, Owner, OwnerKind, RequestId,
+    Sandbox, SandboxId, SandboxName, SandboxPath, SandboxSpec, Shelf, ShelfMount,
 };
 use crate::engine::{ExecItem, Note};
 use crate::protocol::{Action, Failure, FailureKind, Reply};
@@ -158,7 +158,7 @@ fn workshop(context: &Context, order: &Order<'_>) -> Result<SandboxSpec, Failure
             target: place(order.installer)?,
             access: Access::ReadWrite,
         }),
-        ..quiet(context, order, &format!("packages-{key}"))?
+        ..quiet(context, order, &format!("{INSTALLING}{key}"))?
     })
 }
 

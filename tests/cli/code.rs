@@ -196,6 +196,12 @@ fn programs_end_as_they_end() {
             (&json!(language), &json!("none"))
         );
     }
+    let runs = place.json_ok(&["runs"]);
+    let recorded = |language: &str| {
+        let all = runs.as_array().unwrap();
+        all.iter().any(|run| run["language"] == language)
+    };
+    assert!(recorded("python") && recorded("bash"), "{runs}");
     let (_, failed) = run(&place, "python", "print('before')\n1/0", &[]);
     let told = failed["stderr"].as_str().unwrap();
     assert!(

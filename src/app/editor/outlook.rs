@@ -63,6 +63,13 @@ impl EditorState {
         }
     }
 
+    /// Has everything looked at again: packages came or went.
+    pub fn look_again(&mut self) {
+        for buffer in &mut self.buffers {
+            buffer.known.asked = None;
+        }
+    }
+
     /// Takes what was found out about a buffer.
     pub fn looked_at(&mut self, id: u64, outlook: Outlook) {
         let buffer = self.buffers.iter_mut().find(|buffer| buffer.id == id);

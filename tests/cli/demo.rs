@@ -606,6 +606,7 @@ fn the_configuration_can_be_looked_at() {
     assert_eq!(default["deps"]["cache_dir"].take(), "");
     default["profiles"] = json!({});
     default["languages"] = json!({});
+    default["keys"] = json!({});
     assert_eq!(shown, default);
     // What `default` prints is a valid file that changes nothing.
     let copied = Place::demo()

@@ -33,6 +33,7 @@ pub mod shells;
 pub mod snippets;
 pub mod status;
 mod streams;
+pub mod tabs;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod transfers;

@@ -9,9 +9,8 @@ use ratatui::layout::{Position, Rect};
 
 use super::layout::files_areas;
 use super::shell::MouseButton;
-use super::{AppState, Effect, Mode, Mouse, MouseKind, Pane, fulfil, hints, on_action};
+use super::{AppState, Effect, Mode, Mouse, MouseKind, Pane, fulfil, hints, on_action, tabs};
 use crate::keymap::Action;
-use crate::text::display_width;
 
 /// Lines a turn of the wheel moves.
 const WHEEL: isize = 3;
@@ -78,37 +77,39 @@ fn press_hint(state: &mut AppState, column: usize) -> Vec<Effect> {
     hint.map_or_else(Vec::new, |hint| on_action::run(state, hint.action))
 }
 
-/// The border holds the tabs of shells; elsewhere it only chooses the pane.
+/// The border holds tabs; elsewhere it only chooses the pane.
 fn on_border(state: &mut AppState, pane: Pane, inner: Rect, mouse: Mouse) -> Vec<Effect> {
     if mouse.kind != MouseKind::Press {
         return Vec::new();
     }
     let effects = go_to(state, pane);
-    if pane == Pane::Output && mouse.row + 1 == inner.y {
+    if mouse.row + 1 == inner.y {
         let column = usize::from(mouse.column.saturating_sub(inner.x));
-        if let Some(at) = shell_tab(state, column) {
-            state.shells.show_at(at);
-        }
+        press_tab(state, pane, column, inner.width + 2);
     }
     effects
 }
 
-/// Finds the tab of a shell at a column of the border.
-fn shell_tab(state: &AppState, column: usize) -> Option<usize> {
-    state.shells.current()?;
-    let mut from = SHELL_TITLE;
-    for (at, (open, _)) in state.shells.tabs().enumerate() {
-        let to = from + display_width(&crate::text::safe_line(&open.shell.title)) + 4;
-        if (from..to).contains(&column) {
-            return Some(at);
+fn press_tab(state: &mut AppState, pane: Pane, column: usize, width: u16) {
+    match pane {
+        Pane::Editor => {
+            if let Some(tab) = tabs::buffer(state, column, width) {
+                state.editor.show_tab(tab);
+            }
         }
-        from = to + 1;
+        Pane::Output if state.shells.current().is_some() => {
+            if let Some(tab) = tabs::shell(state, column, width) {
+                state.shells.show_at(tab);
+            }
+        }
+        Pane::Output => {
+            if let Some(stream) = tabs::run(state, column, width) {
+                state.output.select(stream);
+            }
+        }
+        Pane::Sandboxes | Pane::Files => {}
     }
-    None
 }
-
-/// Columns before the first tab of a shell.
-const SHELL_TITLE: usize = " 3 Shell ".len();
 
 /// Gives a pane the keys, unless it has them.
 fn go_to(state: &mut AppState, pane: Pane) -> Vec<Effect> {

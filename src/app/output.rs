@@ -5,6 +5,7 @@ mod run;
 mod search;
 mod select;
 mod status;
+mod tabs;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -16,6 +17,7 @@ use chrono::{DateTime, Utc};
 pub use run::{MOST_BYTES, MOST_LINES, OutputLine, Run, RunInfo, dropped_note};
 pub use search::Search;
 pub use status::{RunStatus, Standing};
+pub use tabs::{tab_text, took};
 pub use view::{Shape, Spot};
 
 use crate::domain::{ExecEnd, OutputChunk, StreamId};

@@ -62,6 +62,8 @@ struct Loop {
     screen: Screen,
     /// Missing while another program has the terminal.
     input: Option<EventStream>,
+    /// What came before there was an engine.
+    early: Vec<Msg>,
     pace: Pace,
     quit: bool,
 }
@@ -129,6 +131,7 @@ impl Loop {
             library: Library::new(state_dir),
             screen,
             input: Some(EventStream::new()),
+            early: Vec::new(),
             pace: Pace::new(Instant::now()),
             quit: false,
         })
@@ -146,6 +149,7 @@ impl Loop {
         };
         self.state.settings = Arc::new(connected.settings);
         self.begin(connected.handle);
+        self.catch_up();
         let code = self.serve(&mut end, connected.events).await;
         self.recovery_at_end();
         self.memory.keep(self.state.layout());

@@ -10,6 +10,9 @@ use crate::manager::ManagerHandle;
 use crate::protocol::{Event, Failure};
 use crate::signals::Asked;
 
+/// Most input that waits for the engine.
+const MOST_EARLY: usize = 256;
+
 /// What the dashboard gets once an engine was chosen.
 pub struct Connected {
     /// Sends requests.
@@ -47,7 +50,7 @@ impl Loop {
         }
     }
 
-    /// Takes a new size; tells whether a key asks to leave.
+    /// Takes a new size; tells whether a key asks to leave. All other input waits for the engine.
     fn leaves(&mut self, event: Input) -> bool {
         match input::message(event) {
             Some(Msg::Key(key)) => {
@@ -55,13 +58,31 @@ impl Loop {
                 let keymap = &self.state.settings.keymap;
                 let pressed = keymap.resolve(context, &[], key);
                 let leaving = [Action::Quit, Action::Leave, Action::Interrupt];
+                self.wait_with(Msg::Key(key));
                 matches!(pressed, Resolution::Run(action) if leaving.contains(&action))
             }
             Some(resize @ Msg::Resize { .. }) => {
                 update(&mut self.state, resize);
                 false
             }
-            _ => false,
+            Some(other) => {
+                self.wait_with(other);
+                false
+            }
+            None => false,
+        }
+    }
+
+    fn wait_with(&mut self, message: Msg) {
+        if self.early.len() < MOST_EARLY {
+            self.early.push(message);
+        }
+    }
+
+    /// Does what was typed and clicked before there was an engine.
+    pub(super) fn catch_up(&mut self) {
+        for message in std::mem::take(&mut self.early) {
+            self.tell(message);
         }
     }
 }

@@ -19,10 +19,11 @@ mod widgets;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
-use ratatui::widgets::Widget;
+use ratatui::widgets::{Paragraph, Wrap};
 
 use crate::app::layout::LEAST;
 use crate::app::shells::Open;
+use crate::app::tabs::{BESIDE_BUFFERS, BESIDE_RUNS, BESIDE_SHELLS};
 use crate::app::{AppState, Mode, Pane};
 use crate::text::display_width;
 use editor::EditorPane;
@@ -59,14 +60,15 @@ fn too_small(frame: &mut Frame<'_>, theme: &Theme) {
         "sandtop needs {}x{} cells; this terminal has {}x{}.",
         LEAST.0, LEAST.1, area.width, area.height
     );
-    let row = Rect {
-        y: area.height / 2,
-        height: area.height.min(1),
+    let rows = u16::try_from(text.len()).unwrap_or(0) / area.width.max(1) + 1;
+    let middle = Rect {
+        y: area.height.saturating_sub(rows) / 2,
+        height: area.height.min(rows + 1),
         ..area
     };
-    Line::styled(text, theme.style(Role::Text))
-        .centered()
-        .render(row, frame.buffer_mut());
+    let words = Line::styled(text, theme.style(Role::Text)).centered();
+    let words = Paragraph::new(words).wrap(Wrap { trim: true });
+    frame.render_widget(words, middle.intersection(area));
 }
 
 fn draw_pane(frame: &mut Frame<'_>, pane: Pane, area: Rect, state: &AppState, theme: &Theme) {
@@ -104,7 +106,7 @@ fn draw_editor(frame: &mut Frame<'_>, area: Rect, state: &AppState, theme: &Them
         focused,
         editing,
     };
-    let title = pane.title(area.width.saturating_sub(14));
+    let title = pane.title(area.width.saturating_sub(BESIDE_BUFFERS));
     let inner = frame::draw(frame, area, "2 Editor", title, theme, focused);
     let cursor = if editing { pane.cursor(inner) } else { None };
     frame.render_widget(pane, inner);
@@ -120,7 +122,7 @@ fn draw_output(frame: &mut Frame<'_>, area: Rect, state: &AppState, theme: &Them
             theme,
             focused: focused && state.view.mode == Mode::Term,
         };
-        let tabs = shell_tabs(state, usize::from(area.width.saturating_sub(14)));
+        let tabs = shell_tabs(state, usize::from(area.width.saturating_sub(BESIDE_SHELLS)));
         let inner = frame::draw(frame, area, "3 Shell", Line::raw(tabs), theme, focused);
         let cursor = if focused && state.view.mode == Mode::Term {
             view.cursor(inner)
@@ -139,7 +141,7 @@ fn draw_output(frame: &mut Frame<'_>, area: Rect, state: &AppState, theme: &Them
         focused,
         now: state.now,
     };
-    let title = pane.title_in(usize::from(area.width.saturating_sub(12)));
+    let title = pane.title_in(usize::from(area.width).saturating_sub(BESIDE_RUNS));
     let inner = frame::draw(frame, area, "3 Output", title, theme, focused);
     frame.render_widget(pane, inner);
 }

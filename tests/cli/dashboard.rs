@@ -1,6 +1,8 @@
 //! The dashboard as a person uses it: the real program in a real terminal, by keys and eyes only.
 
-use crate::support::{Place, python};
+use rustix::process::Signal;
+
+use crate::support::{Place, python, until};
 use crate::terminal::Terminal;
 
 #[test]
@@ -48,6 +50,66 @@ fn own_keys_and_looks_hold() {
     let ended = terminal.end_given_back();
     assert_eq!(ended.code, 0);
     assert!(!ended.has_colours());
+}
+
+#[test]
+fn without_colours_none_is_sent_and_what_is_asked_for_wins() {
+    for (theme, coloured) in [("auto", false), ("dark", true)] {
+        let place = Place::demo()
+            .with("NO_COLOR", "1")
+            .with("SANDTOP_THEME", theme);
+        let mut terminal = Terminal::start(&place, &[]);
+        terminal.until_seen("demo-python");
+        terminal.type_in("q");
+        assert_eq!(terminal.end_given_back().has_colours(), coloured);
+    }
+}
+
+#[test]
+fn the_layout_is_as_it_was_left_even_after_a_kill() {
+    let place = Place::demo();
+    let mut terminal = Terminal::start(&place, &[]);
+    terminal.until_seen("by age");
+    terminal.type_in("O4z");
+    terminal.until_seen("4 Files");
+    terminal.until_gone("1 Sandboxes");
+    let file = place.path("state/sandtop/layout.json");
+    until("it is kept", || {
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        text.contains("\"zoom\":true") && text.contains("\"focus\":\"files\"")
+    });
+    terminal.signal(Signal::KILL);
+    let mut terminal = Terminal::start(&place, &[]);
+    terminal.until_seen("4 Files");
+    assert!(!terminal.screen().contains("1 Sandboxes"));
+    terminal.type_in("z1");
+    terminal.until_seen("by age");
+    terminal.type_in("q");
+    assert_eq!(terminal.end_given_back().code, 0);
+    // A broken file is as none.
+    std::fs::write(&file, "{").unwrap();
+    let mut terminal = Terminal::start(&place, &[]);
+    terminal.until_seen("1 Sandboxes");
+    terminal.type_in("q");
+    assert_eq!(terminal.end_given_back().code, 0);
+}
+
+#[test]
+fn a_storm_of_sizes_ends_with_the_right_picture() {
+    let place = Place::demo();
+    let mut terminal = Terminal::start(&place, &[]);
+    terminal.until_seen("demo-python");
+    for step in 0..200_u16 {
+        terminal.resize(1 + step * 7 % 70, 1 + step * 13 % 220);
+    }
+    terminal.resize(10, 40);
+    terminal.until_seen("sandtop needs 60x16 cells;");
+    terminal.until_seen("has 40x10.");
+    terminal.resize(48, 160);
+    terminal.until_seen("4 Files");
+    terminal.until_seen("demo-python");
+    terminal.type_in("q");
+    assert_eq!(terminal.end_given_back().code, 0);
 }
 
 #[test]

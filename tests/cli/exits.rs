@@ -66,7 +66,7 @@ fn stopped_by_a_key_or_a_signal_it_gives_the_terminal_back_until_it_goes_on() {
         }
         until("it has stopped", || terminal.is_stopped());
         until("the terminal is free", || terminal.is_as_before());
-        assert!(!terminal.is_alternate());
+        until("the usual screen is back", || !terminal.is_alternate());
         terminal.signal(Signal::CONT);
         terminal.until_seen("demo-python");
         until("it has the terminal again", || terminal.is_alternate());

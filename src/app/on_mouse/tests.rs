@@ -1,11 +1,13 @@
 //! Clicks and turns of the wheel, aimed at what the screen shows.
 
 use crate::app::inspect::Tab;
+use crate::app::output::RunInfo;
 use crate::app::overlay::Overlay;
 use crate::app::sandboxes::Column;
 use crate::app::shell::MouseButton;
-use crate::app::testing::{App, sandbox};
+use crate::app::testing::{App, reference, sandbox, start};
 use crate::app::{Effect, Mode, Mouse, MouseKind, Msg, Pane};
+use crate::domain::StreamId;
 use crate::protocol::Command;
 
 impl App {
@@ -151,6 +153,43 @@ fn tabs_of_the_view_are_chosen() {
         }
         let asked = app.commands();
         assert!(asked.iter().any(|c| matches!(c, Command::Processes(_))));
+    }
+}
+
+#[test]
+fn tabs_in_borders_are_chosen() {
+    for width in [80, 160] {
+        let mut app = app(width, 48);
+        app.keys("2 ctrl-n");
+        app.typed("x");
+        app.click("untitled.py");
+        assert_eq!(app.state.editor.current_tab(), 0);
+        let second = app.screen().lines().find_map(|line| {
+            let at = line.match_indices("untitled").nth(1)?.0;
+            Some(u16::try_from(line.get(..at)?.chars().count()).unwrap_or(0))
+        });
+        let row = app.find("2 Editor").1;
+        app.mouse(MouseKind::Press, (second.unwrap_or(0), row));
+        assert_eq!(app.state.editor.current_tab(), 1);
+        app.keys("ctrl-q 3");
+        for number in 1..=9 {
+            app.state.output.open(RunInfo {
+                stream: StreamId(number),
+                sandbox: reference("ada"),
+                sandbox_name: "ada".into(),
+                title: format!("run{number}.py"),
+                started: start(),
+            });
+        }
+        for title in ["run9.py", "run8.py", "run9.py"] {
+            app.click(title.trim_end_matches(".py"));
+            let shown = app
+                .state
+                .output
+                .current()
+                .map(|run| run.info().title.clone());
+            assert_eq!(shown.as_deref(), Some(title), "{}", app.screen());
+        }
     }
 }
 

@@ -1,11 +1,10 @@
 //! The last row: how the run stands on the left, where the view stands on the right.
 
-use std::time::Duration;
-
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::{OutputPane, Role, sign};
+use crate::app::output::took;
 use crate::app::output::{Run, Search, Shape, dropped_note};
 use crate::text::{display_width, human, truncate};
 
@@ -80,14 +79,6 @@ fn badge(pane: &OutputPane<'_>, run: &Run) -> String {
         peak.map(|bytes| format!("peak {}", human::bytes(bytes))),
     ];
     facts.into_iter().flatten().collect::<Vec<_>>().join(dot)
-}
-
-/// Writes a time; the parts of a second matter for short runs.
-pub(super) fn took(span: Duration) -> String {
-    match span.as_millis() {
-        millis @ 10..1000 => format!("0.{:02} s", millis / 10),
-        _ => human::duration(span),
-    }
 }
 
 fn place(run: &Run, shape: Shape) -> (String, Role) {

@@ -174,7 +174,10 @@ impl Life {
         hand_over(record, &folder.join(WORKSPACE)).map_err(failed)?;
         self.journal.note(&record.id, name, &What::Created);
         self.start(record, image, turn)?;
-        fs::remove_file(folder.join(NEW)).map_err(failed)
+        fs::remove_file(folder.join(NEW)).map_err(failed)?;
+        // Whoever hears of it looks at once, and must find it finished.
+        self.journal.note(&record.id, name, &What::Started);
+        Ok(())
     }
 
     fn start(&self, record: &Record, image: &Image, _turn: &Turn) -> Result<()> {
@@ -205,7 +208,6 @@ impl Life {
             cgroups.remove();
             return Err(doctor::explain(&format!("starting {name}"), &error));
         }
-        self.journal.note(&record.id, name, &What::Started);
         Ok(())
     }
 
@@ -285,7 +287,10 @@ impl Life {
         if self.find(&record.id)?.phase.is_live() {
             return Ok(());
         }
-        self.start(record, &image, &turn)
+        self.start(record, &image, &turn)?;
+        let name = &record.asked.name;
+        self.journal.note(&record.id, name, &What::Started);
+        Ok(())
     }
 
     fn halt(&self, record: &Record, phase: Phase, how: &str, what: &What) -> Result<()> {

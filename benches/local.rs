@@ -63,8 +63,12 @@ impl Lab {
         if found.is_err() {
             println!("no engine has {image}: Docker is left out");
         }
+        let folder = tempfile::tempdir()?;
+        fs::create_dir(folder.path().join("sandtop"))?;
+        let settings = format!("[manager]\nmax_sandboxes = {}\n", 2 * MANY);
+        fs::write(folder.path().join("sandtop/config.toml"), settings)?;
         Ok(Self {
-            folder: tempfile::tempdir()?,
+            folder,
             docker: found.is_ok().then_some(image),
         })
     }

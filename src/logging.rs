@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use tracing_appender::non_blocking::WorkerGuard;
+use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_appender::rolling::{Builder, Rotation};
 use tracing_subscriber::EnvFilter;
 
 /// Days that are kept.
 const KEPT: usize = 5;
+/// Lines that may wait to be written; room for all of them is made at every start, so it costs each command time.
+const WAITING: usize = 1024;
 
 /// Starts logging; the guard writes the last lines when it is dropped. Without a writable directory nothing is logged.
 #[must_use]
@@ -23,7 +25,9 @@ pub fn start(state_dir: &Path, level: &str, verbose: u8) -> Option<(WorkerGuard,
         .filename_suffix("log")
         .max_log_files(KEPT);
     let file = builder.build(state_dir).ok()?;
-    let (writer, guard) = tracing_appender::non_blocking(file);
+    let (writer, guard) = NonBlockingBuilder::default()
+        .buffered_lines_limit(WAITING)
+        .finish(file);
     // The client library logs whole bodies at debug; they may hold what people keep in sandboxes.
     let filter = EnvFilter::new(format!("warn,sandtop={level}"));
     let subscriber = tracing_subscriber::fmt()

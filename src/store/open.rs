@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use chrono::Utc;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Error, OpenFlags, ffi};
 
 /// How long `SQLite` waits for other processes.
@@ -21,6 +22,8 @@ pub(super) fn file(path: &Path) -> rusqlite::Result<Connection> {
     let opened = Connection::open(path).and_then(|connection| {
         connection.busy_timeout(PATIENCE)?;
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")?;
+        // The last one to leave would clear the log and wait for the disk: every command on a quiet machine.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         migrate(&connection)?;
         Ok(connection)
     });
@@ -50,7 +53,13 @@ fn cannot_be_written(error: &Error) -> bool {
 fn read_only(path: &Path) -> rusqlite::Result<Connection> {
     let escaped = crate::guest::wire::escape(path.as_os_str().as_encoded_bytes());
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-    Connection::open_with_flags(format!("file:{escaped}?immutable=1"), flags)
+    let open = |how: &str| -> rusqlite::Result<Connection> {
+        let connection = Connection::open_with_flags(format!("file:{escaped}?{how}"), flags)?;
+        connection.query_row("PRAGMA user_version", [], |_| Ok(()))?;
+        Ok(connection)
+    };
+    // With its log if that can be read; else without, as if nobody wrote.
+    open("mode=ro").or_else(|_| open("immutable=1"))
 }
 
 /// Waits for our turn to open; a lock that cannot be had costs nothing but safety against a rare race.

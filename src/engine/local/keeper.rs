@@ -147,3 +147,12 @@ pub(super) fn end(folder: &Path, request: &str) -> io::Result<()> {
         _ => Ok(()),
     }
 }
+
+/// Tells whether a keeper was killed: its socket is there, its lock is free.
+pub(super) fn was_killed(folder: &Path) -> bool {
+    if !folder.join(wire::KEEPER_SOCKET).exists() {
+        return false;
+    }
+    let lock = File::open(folder.join(wire::KEEPER_LOCK));
+    lock.is_ok_and(|lock| lock.try_lock_shared().is_ok())
+}

@@ -96,7 +96,7 @@ impl Life {
 
     fn has_debris(&self) -> bool {
         let unfinished = |record: &Record| {
-            self.place.is_new(&record.id) || is_abandoned(&self.place.folder(&record.id))
+            self.place.is_new(&record.id) || keeper::was_killed(&self.place.folder(&record.id))
         };
         !self.place.gone().is_empty()
             || !self.place.torsos().is_empty()
@@ -110,7 +110,7 @@ impl Life {
             if self.place.is_new(&record.id) {
                 let _ = keeper::end(&folder, "kill");
                 let _ = self.erase(&record);
-            } else if is_abandoned(&folder) {
+            } else if keeper::was_killed(&folder) {
                 self.bury(&record);
             }
         }
@@ -350,15 +350,6 @@ impl Life {
         let _turn = self.turn()?;
         self.remove(record)
     }
-}
-
-/// Tells whether a keeper was killed: its socket is there, its lock is free.
-fn is_abandoned(folder: &Path) -> bool {
-    if !folder.join(wire::KEEPER_SOCKET).exists() {
-        return false;
-    }
-    let lock = fs::File::open(folder.join(wire::KEEPER_LOCK));
-    lock.is_ok_and(|lock| lock.try_lock_shared().is_ok())
 }
 
 /// Gives a folder to the sandbox's user.

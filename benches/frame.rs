@@ -187,6 +187,8 @@ impl Lab {
     fn open_run(&mut self) {
         self.state.output.open(RunInfo {
             stream: RUN,
+            exec: sandtop::domain::ExecId::new("x1"),
+            hold: sandtop::app::output::Hold::Own,
             sandbox: reference(0),
             sandbox_name: "py".to_owned(),
             title: "main.py".to_owned(),

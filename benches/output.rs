@@ -83,6 +83,8 @@ fn state() -> OutputState {
     let mut state = OutputState::new();
     state.open(RunInfo {
         stream: STREAM,
+        exec: sandtop::domain::ExecId::new("x1"),
+        hold: sandtop::app::output::Hold::Own,
         sandbox: SandboxRef::new(HostName::new("local"), SandboxId::new("a")),
         sandbox_name: "py".to_owned(),
         title: "main.py".to_owned(),

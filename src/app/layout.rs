@@ -157,6 +157,12 @@ pub fn list_area(screen: Rect, lines: usize, width: u16) -> Rect {
     popup(screen, width, height)
 }
 
+/// Places the list of some runs: its head, its foot and the border besides.
+#[must_use]
+pub fn history_area(screen: Rect, runs: usize) -> Rect {
+    list_area(screen, runs.max(1) + 2, 110)
+}
+
 /// Rows of the form for what can be picked, what is wrong and the keys.
 const BELOW_FIELDS: usize = 6;
 

@@ -1,6 +1,7 @@
 //! The dashboard's state and its one pure `update`: no clock, no terminal, no engine.
 
 pub mod cache;
+pub mod comparing;
 mod completion;
 mod copies;
 pub mod cursor;
@@ -10,9 +11,11 @@ pub mod files;
 pub mod form;
 mod fulfil;
 pub mod hints;
+pub mod history;
 pub mod inspect;
 pub mod layout;
 pub mod line;
+mod live;
 pub mod msg;
 mod on_action;
 mod on_event;
@@ -135,6 +138,8 @@ pub struct AppState {
     pub pending: PendingSet,
     /// What was typed into the form of the last run.
     pub last_run: Vec<String>,
+    /// Runs that are being compared.
+    pub comparing: Option<comparing::Comparing>,
     /// Files under way.
     pub transfers: transfers::Transfers,
     /// What is known of the engines.
@@ -173,6 +178,7 @@ impl AppState {
             status: status::StatusState::default(),
             pending: PendingSet::new(seed),
             last_run: Vec::new(),
+            comparing: None,
             transfers: transfers::Transfers::default(),
             engine: engine::EngineState::default(),
             now,
@@ -210,6 +216,7 @@ impl AppState {
                 _,
             ) => Context::Prompt,
             (Some(Overlay::Inspect(_)), _) => Context::Inspect,
+            (Some(Overlay::History(_)), _) => Context::History,
             (
                 Some(
                     Overlay::Help { .. }
@@ -218,6 +225,7 @@ impl AppState {
                     | Overlay::Columns { .. }
                     | Overlay::Findings { .. }
                     | Overlay::Cache(_)
+                    | Overlay::Comparison(_)
                     | Overlay::Snippets(_)
                     | Overlay::Reap(_),
                 ),

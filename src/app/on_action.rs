@@ -4,8 +4,8 @@ use super::form::CreateForm;
 use super::overlay::{Confirm, Overlay, Palette};
 use super::pending::{Pending, Purpose as For};
 use super::{
-    AppState, Effect, Mode, Pane, Tone, Wish, cache, copies, fulfil, inspect, on_overlay, reap,
-    snippets, streams,
+    AppState, Effect, Mode, Pane, Tone, Wish, cache, copies, fulfil, history, inspect, on_overlay,
+    reap, snippets, streams,
 };
 use crate::code::Language;
 use crate::keymap::Action;
@@ -30,6 +30,7 @@ pub(super) fn run(state: &mut AppState, action: Action) -> Vec<Effect> {
         Action::Snippets => snippets::ask(),
         Action::KeepSnippet => snippets::save(state),
         Action::Reap => reap::ask(state),
+        Action::History => history::ask(state),
         Action::Events => open(state, Overlay::Events { scroll: 0 }),
         Action::FocusSandboxes => focus(state, Pane::Sandboxes),
         Action::FocusEditor => focus(state, Pane::Editor),
@@ -129,7 +130,7 @@ fn interrupt(state: &mut AppState) -> Vec<Effect> {
     let running = state
         .output
         .current()
-        .filter(|run| run.is_running())
+        .filter(|run| run.is_running() && !run.is_of_others())
         .map(|run| run.info().stream);
     match running {
         Some(stream) => vec![submit(
@@ -145,7 +146,7 @@ fn interrupt(state: &mut AppState) -> Vec<Effect> {
 /// Quits; asks only if something would be lost.
 fn quit(state: &mut AppState) -> Vec<Effect> {
     let (runs, shells, dirty) = (
-        state.output.running(),
+        state.output.held(),
         state.shells.living(),
         state.editor.dirty_count(),
     );

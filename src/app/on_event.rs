@@ -5,7 +5,10 @@ use super::on_action::submit;
 use super::overlay::{Confirm, Overlay};
 use super::pending::{Pending, Progress, Purpose as For};
 use super::transfers::{Collected, Save, Sent};
-use super::{AppState, Effect, Expect, Mode, Tone, Wish, copies, fulfil, inspect, reap, streams};
+use super::{
+    AppState, Effect, Expect, Mode, Tone, Wish, comparing, copies, fulfil, history, inspect, live,
+    reap, streams,
+};
 use crate::domain::{
     ExecEnd, FileEntry, FileKind, Happening, HostName, Image, OutputChunk, RequestId, StreamId,
     What, is_worker,
@@ -44,11 +47,12 @@ pub(super) fn event(state: &mut AppState, event: Event) -> Vec<Effect> {
             took,
         } => ended(state, stream, outcome, took),
         Event::Notice(failure) => noticed(state, &failure),
-        // The dashboard does not read the output of other processes yet.
-        Event::Missing { .. } => Vec::new(),
+        Event::Missing { stream, bytes } => missing(state, stream, bytes),
         Event::Standings { host, standings } => {
             state.sandboxes.stand(&host, standings, state.now);
-            Vec::new()
+            let mut effects = live::ask(state);
+            effects.extend(history::renew(state));
+            effects
         }
         Event::Reaped(found) => {
             reap::told(state, &found);
@@ -152,6 +156,8 @@ fn succeeded(state: &mut AppState, pending: Pending, reply: Reply) -> Vec<Effect
         (For::Stock, Reply::Stock(all)) => super::cache::answered(state, all),
         (For::Stock, Reply::Cleared(cleared)) => super::cache::cleared(state, &cleared),
         (For::Reap, Reply::Reaped(found, leftovers)) => reap::answered(state, found, leftovers),
+        (For::Runs { of, opens }, Reply::Runs(runs)) => history::answered(state, of, opens, runs),
+        (For::Live, Reply::Runs(runs)) => live::answered(state, &runs),
         (For::Told, _) => {
             state.say(Tone::Good, format!("Done: {}.", pending.label));
             Vec::new()
@@ -236,7 +242,7 @@ fn failed(state: &mut AppState, pending: Pending, failure: Failure) -> Vec<Effec
         For::Stream(stream) => return stream_failed(state, stream, failure),
         For::Input(stream) => return streams::shell_taken(state, stream),
         // The form works without; what is wrong with the engine is told elsewhere.
-        For::Images | For::History | For::Outlook(_) => return Vec::new(),
+        For::Images | For::History | For::Outlook(_) | For::Live => return Vec::new(),
         For::Look(sandbox, tab) => {
             return inspect::answered(state, &sandbox, tab, Err(failure));
         }
@@ -267,9 +273,16 @@ fn stream_failed(state: &mut AppState, stream: StreamId, failure: Failure) -> Ve
 fn output(state: &mut AppState, stream: StreamId, chunk: &OutputChunk) -> Vec<Effect> {
     if let Some(open) = state.shells.find(stream) {
         open.shell.push(&chunk.bytes);
-    } else if !state.transfers.add(stream, &chunk.bytes) {
+    } else if !state.transfers.add(stream, &chunk.bytes) && !comparing::add(state, stream, chunk) {
         let now = state.now;
         state.output.push(stream, chunk, now);
+    }
+    Vec::new()
+}
+
+fn missing(state: &mut AppState, stream: StreamId, bytes: u64) -> Vec<Effect> {
+    if !comparing::missing(state, stream) {
+        state.output.missing(stream, bytes, state.now);
     }
     Vec::new()
 }
@@ -289,7 +302,9 @@ fn ended(
     if let Some(then) = state.transfers.sent(stream) {
         return sent(state, then, outcome);
     }
-    state.output.end(stream, &outcome, took);
+    if !comparing::ended(state, stream) {
+        state.output.end(stream, &outcome, took);
+    }
     Vec::new()
 }
 

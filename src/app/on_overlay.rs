@@ -7,7 +7,8 @@ use super::pending::Purpose as For;
 use super::sandboxes::Column;
 use super::wish::Purpose;
 use super::{
-    AppState, Effect, cache, completion, fulfil, inspect, reap, run_form, scrolling, snippets,
+    AppState, Effect, cache, comparing, completion, fulfil, history, inspect, reap, run_form,
+    scrolling, snippets,
 };
 use crate::keymap::Action;
 use crate::protocol::Command;
@@ -40,6 +41,8 @@ fn give(state: &mut AppState, action: Action) -> Vec<Effect> {
         Some(Overlay::Run(form)) => run_form::run(state, form, action),
         Some(Overlay::Snippets(panel)) => snippets::run(state, panel, action),
         Some(Overlay::Cache(panel)) => cache::run(state, panel, action),
+        Some(Overlay::History(panel)) => history::run(state, panel, action),
+        Some(Overlay::Comparison(both)) => comparing::close(state, *both),
         Some(Overlay::Reap(preview)) => reap::run(state, preview, action),
         Some(Overlay::Columns { at }) => in_columns(state, at, action),
         Some(Overlay::Inspect(view)) => inspect::run(state, view, action),

@@ -1,6 +1,7 @@
 //! The output pane: runs as tabs, each with its lines; what keys do to them.
 
 mod keys;
+mod others;
 mod run;
 mod search;
 mod select;
@@ -10,17 +11,18 @@ mod tabs;
 mod tests;
 mod view;
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-pub use run::{MOST_BYTES, MOST_LINES, OutputLine, Run, RunInfo, dropped_note};
+pub use run::{Hold, MOST_BYTES, MOST_LINES, OutputLine, Run, RunInfo, dropped_note};
 pub use search::Search;
 pub use status::{RunStatus, Standing};
 pub use tabs::{tab_text, took};
 pub use view::{Shape, Spot};
 
-use crate::domain::{ExecEnd, OutputChunk, StreamId};
+use crate::domain::{ExecEnd, ExecId, OutputChunk, StreamId};
 use crate::protocol::Failure;
 
 /// The finished runs that are kept.
@@ -48,6 +50,8 @@ pub struct OutputState {
     search: Option<Search>,
     /// The run that an open question is about; another one may be selected meanwhile.
     asked: Option<StreamId>,
+    /// Runs of other processes whose tabs were closed while they went on.
+    dismissed: HashSet<ExecId>,
 }
 
 impl Default for OutputState {
@@ -61,6 +65,7 @@ impl Default for OutputState {
             page: 1,
             search: None,
             asked: None,
+            dismissed: HashSet::new(),
         }
     }
 }

@@ -1,7 +1,9 @@
 //! What lies over the panes: help, questions, the palette, forms and viewers. One at a time has the keys.
 
 use super::cache::CachePanel;
+use super::comparing::Comparison;
 use super::form::CreateForm;
+use super::history::HistoryPanel;
 use super::inspect::InspectState;
 use super::line::LineInput;
 use super::reap::ReapPreview;
@@ -49,6 +51,10 @@ pub enum Overlay {
     Snippets(Box<SnippetPanel>),
     /// Installed packages.
     Cache(Box<CachePanel>),
+    /// Recorded runs.
+    History(Box<HistoryPanel>),
+    /// Two runs side by side.
+    Comparison(Box<Comparison>),
     /// What reaping would do.
     Reap(Box<ReapPreview>),
     /// What was done.

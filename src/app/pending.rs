@@ -30,6 +30,15 @@ pub enum Purpose {
     History,
     /// What reaping would do, or did.
     Reap,
+    /// Recorded runs, for the list of them.
+    Runs {
+        /// Whose.
+        of: super::history::Of,
+        /// Is the list to be opened?
+        opens: bool,
+    },
+    /// What other processes have under way.
+    Live,
     /// Images for the form.
     Images,
     /// How a file stands before it is overwritten.
@@ -148,6 +157,13 @@ impl PendingSet {
             }
             pending.progress = Some(progress);
         }
+    }
+
+    /// Tells whether there is a request for some purpose.
+    #[must_use]
+    pub fn any(&self, wanted: impl Fn(&Purpose) -> bool) -> bool {
+        let mut all = self.under_way.values();
+        all.any(|pending| wanted(&pending.purpose))
     }
 
     /// Lists the work on files, oldest first.

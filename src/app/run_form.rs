@@ -8,6 +8,7 @@ use super::on_action::open;
 use super::overlay::Overlay;
 use super::{AppState, Effect, running};
 use crate::code::{Language, Wanted};
+use crate::domain::SandboxRef;
 use crate::keymap::{Action, Key};
 
 /// What a run gets.
@@ -21,6 +22,17 @@ pub struct RunOptions {
     pub input: Option<String>,
     /// Its packages.
     pub wanted: Wanted,
+    /// Where, if not in the selected sandbox.
+    pub target: Option<Target>,
+}
+
+/// A sandbox to run in, and what the run is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Where.
+    pub sandbox: SandboxRef,
+    /// The name of the run.
+    pub title: String,
 }
 
 /// The form.
@@ -120,6 +132,7 @@ impl RunForm {
             arguments: words.split_whitespace().map(str::to_owned).collect(),
             input: Some(self.text("input")).filter(|text| !text.is_empty()),
             wanted,
+            target: None,
         })
     }
 }

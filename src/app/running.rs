@@ -1,13 +1,13 @@
 //! Running the editor's code: checked, made ready by the manager, started, shown in the output pane.
 
 use super::on_action::{focus, submit};
-use super::output::RunInfo;
+use super::output::{Hold, RunInfo};
 use super::pending::Purpose as For;
 use super::run_form::RunOptions;
 use super::streams::selected_running;
-use super::{AppState, Effect, Mode, Pane, Tone, Wish, fulfil};
+use super::{AppState, Effect, Mode, Pane, Tone, Wish, fulfil, streams};
 use crate::code::{self, Around, Finding, Language, Severity, Verdict, Wanted, is_safe};
-use crate::domain::{Phase, StdinMode, StreamId};
+use crate::domain::{ExecSpec, Phase, Sandbox, StdinMode, StreamId};
 use crate::protocol::{CacheUse, Command, Place, Prepared, Program};
 
 /// Checks code and runs it as far as the policy allows.
@@ -74,7 +74,11 @@ pub(super) fn prepare(
     language: Language,
     options: RunOptions,
 ) -> Vec<Effect> {
-    let Some(sandbox) = selected_running(state) else {
+    let place = match &options.target {
+        Some(target) => streams::running(state, &target.sandbox),
+        None => selected_running(state),
+    };
+    let Some(sandbox) = place else {
         return Vec::new();
     };
     let label = format!("sending the code to {}", sandbox.name);
@@ -90,7 +94,10 @@ pub(super) fn prepare(
         program: Box::new(program),
     };
     let purpose = For::Prepared {
-        title: state.editor.current().name.clone(),
+        title: match options.target {
+            Some(target) => target.title,
+            None => state.editor.current().name.clone(),
+        },
         input: options.input,
     };
     vec![submit(state, command, &label, purpose)]
@@ -137,12 +144,28 @@ pub(super) fn start(
     if prepared.cache == CacheUse::Miss {
         state.editor.look_again();
     }
+    let mut effects = launch(state, title, prepared.sandbox, prepared.spec);
+    let opened = state.output.current().map(|run| run.info().stream);
+    if let (Some(stream), Some(text)) = (opened, input) {
+        effects.extend(feed(state, stream, &text));
+    }
+    effects
+}
+
+/// Starts a command, with a tab for what it prints.
+pub(super) fn launch(
+    state: &mut AppState,
+    title: String,
+    sandbox: Sandbox,
+    spec: ExecSpec,
+) -> Vec<Effect> {
     let stream = state.pending.stream();
-    let sandbox = prepared.sandbox.reference;
     state.output.open(RunInfo {
         stream,
-        sandbox: sandbox.clone(),
-        sandbox_name: prepared.sandbox.name,
+        exec: spec.id.clone(),
+        hold: Hold::Own,
+        sandbox: sandbox.reference.clone(),
+        sandbox_name: sandbox.name,
         title,
         started: state.now,
     });
@@ -151,16 +174,11 @@ pub(super) fn start(
         state.shells.hide();
     }
     let command = Command::Exec {
-        sandbox,
+        sandbox: sandbox.reference,
         stream,
-        spec: Box::new(prepared.spec),
+        spec: Box::new(spec),
     };
     let mut effects = vec![submit(state, command, "", For::Stream(stream))];
-    effects.extend(
-        input
-            .into_iter()
-            .flat_map(|text| feed(state, stream, &text)),
-    );
     if moves_to_output(state) {
         effects.extend(focus(state, Pane::Output));
     }
@@ -188,7 +206,6 @@ fn feed(state: &mut AppState, stream: StreamId, text: &str) -> [Effect; 2] {
 mod tests {
     use super::*;
     use crate::app::testing::{App, sandbox};
-    use crate::domain::ExecSpec;
     use crate::protocol::Reply;
 
     /// Answers the request that gets code ready.

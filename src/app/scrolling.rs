@@ -8,7 +8,7 @@ use crate::describe::{changes_summary, facts};
 use crate::keymap::Context;
 
 /// What help tells, by title and context.
-pub const HELP: [(&str, Context); 8] = [
+pub const HELP: [(&str, Context); 9] = [
     ("Everywhere", Context::Global),
     ("Sandboxes", Context::Sandboxes),
     ("Editor", Context::Editor),
@@ -17,6 +17,7 @@ pub const HELP: [(&str, Context); 8] = [
     ("Files", Context::Files),
     ("In a shell", Context::Terminal),
     ("Looking at a sandbox", Context::Inspect),
+    ("Runs of a sandbox", Context::History),
 ];
 
 /// Brings a scroll that went too far back to the last page.

@@ -81,6 +81,9 @@ actions! {
     Kill "kill" changes "Kill";
     Pin "pin" changes "Never reap it, or let it be reaped again";
     Reap "reap" looks "Show what reaping would remove, and why";
+    History "history" looks "Show recorded runs";
+    RunAgain "run-again" changes "Run it again";
+    CompareRuns "compare-runs" looks "Compare the two marked runs";
     SortNext "sort-next" looks "Sort by the next column";
     SortReverse "sort-reverse" looks "Turn the order around";
     Columns "columns" looks "Choose the columns";

@@ -27,11 +27,13 @@ pub enum Context {
     Viewer,
     /// The view of one sandbox.
     Inspect,
+    /// The list of recorded runs.
+    History,
 }
 
 impl Context {
     /// All contexts, in the order of help.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Global,
         Self::Sandboxes,
         Self::Editor,
@@ -43,6 +45,7 @@ impl Context {
         Self::Prompt,
         Self::Viewer,
         Self::Inspect,
+        Self::History,
     ];
 
     /// Returns the word used in keymaps.
@@ -60,6 +63,7 @@ impl Context {
             Self::Prompt => "prompt",
             Self::Viewer => "viewer",
             Self::Inspect => "inspect",
+            Self::History => "history",
         }
     }
 
@@ -87,7 +91,8 @@ impl Context {
             | Self::Output
             | Self::Files
             | Self::Viewer
-            | Self::Inspect => true,
+            | Self::Inspect
+            | Self::History => true,
             Self::Global | Self::Edit | Self::Terminal | Self::Dialog | Self::Prompt => false,
         }
     }

@@ -255,7 +255,7 @@ mod tests {
             (
                 "[garden]\nupload = ['c']",
                 "garden: there are no keys for this; use one of: global, sandboxes, editor, edit, output, files, \
-                 terminal, dialog, prompt, viewer, inspect",
+                 terminal, dialog, prompt, viewer, inspect, history",
             ),
             (
                 "[files]\nupload = ['hyper-c']",

@@ -18,8 +18,10 @@ use crate::engine::EngineError;
 use crate::protocol::{Event, Failure, FailureKind, Reply, RunFilter, Upto};
 use crate::store::{Found, Piece, Reader};
 
-/// Time between two looks at a run that another process holds.
+/// Time between two looks at a run that another process holds, while it prints.
 const LOOK: Duration = Duration::from_millis(60);
+/// The same while it is silent; many may be followed at once.
+const LAZY_LOOK: Duration = Duration::from_millis(400);
 /// How long a cancelled run gets to be recorded as ended by the process that holds it.
 const LAST_WORDS: Duration = Duration::from_secs(8);
 /// Longest wait for a sandbox to tell about its execs.
@@ -155,18 +157,24 @@ async fn deliver(
         .spools()
         .map(|dir| Reader::new(dir, &run.id));
     let mut reader = spools;
+    let mut pause = LOOK;
     loop {
         // A run that has ended before this look has written all it will write.
         let is_last = run.result.is_some() || upto == Upto::Now;
         let pieces;
         (reader, pieces) = look(reader).await?;
+        pause = if pieces.is_empty() {
+            (pause * 2).min(LAZY_LOOK)
+        } else {
+            LOOK
+        };
         for piece in pieces {
             send(context, id, piece).await;
         }
         if is_last {
             return Ok(ending(&run));
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(pause).await;
         settle(context, host).await;
         run = known(context, host, &run.id).await?;
     }

@@ -4,7 +4,9 @@ use ratatui::layout::{Margin, Position, Rect};
 
 use super::WHEEL;
 use crate::app::inspect::Tab;
-use crate::app::layout::{confirm_area, form_area, inspect_area, list_area, palette_area};
+use crate::app::layout::{
+    confirm_area, form_area, history_area, inspect_area, list_area, palette_area,
+};
 use crate::app::overlay::{Confirm, Overlay};
 use crate::app::sandboxes::Column;
 use crate::app::{AppState, Effect, Mouse, MouseKind, inspect, on_overlay};
@@ -25,13 +27,20 @@ pub(super) fn mouse(state: &mut AppState, mouse: Mouse) -> Vec<Effect> {
 fn wheel(state: &mut AppState, lines: isize) -> Vec<Effect> {
     let action = if lines > 0 { Action::Down } else { Action::Up };
     match &state.view.overlay {
-        Some(Overlay::Confirm(_) | Overlay::Ask(_) | Overlay::Create(_) | Overlay::Run(_))
+        Some(
+            Overlay::Confirm(_)
+            | Overlay::Ask(_)
+            | Overlay::Create(_)
+            | Overlay::Run(_)
+            | Overlay::Comparison(_),
+        )
         | None => Vec::new(),
         Some(
             Overlay::Palette(_)
             | Overlay::Columns { .. }
             | Overlay::Cache(_)
             | Overlay::Snippets(_)
+            | Overlay::History(_)
             | Overlay::Reap(_),
         ) => on_overlay::run(state, action),
         Some(
@@ -65,6 +74,10 @@ fn press(state: &mut AppState, at: Position) -> Vec<Effect> {
             let area = list_area(screen, rows.max(1) + preview.leftovers.len() + 2, 92);
             press_row(state, area, at, rows)
         }
+        Some(Overlay::History(panel)) => {
+            let rows = panel.runs.len();
+            press_run(state, history_area(screen, rows), at, rows)
+        }
         Some(Overlay::Create(form)) => {
             let area = inner(form_area(screen, form.fields.len()));
             press_field(state, area, at)
@@ -75,6 +88,7 @@ fn press(state: &mut AppState, at: Position) -> Vec<Effect> {
             | Overlay::Events { .. }
             | Overlay::Findings { .. }
             | Overlay::Run(_)
+            | Overlay::Comparison(_)
             | Overlay::Cache(_)
             | Overlay::Snippets(_)
             | Overlay::Ask(_),
@@ -141,6 +155,23 @@ fn press_palette(state: &mut AppState, area: Rect, at: Position) -> Vec<Effect> 
     }
     palette.chosen = row;
     on_overlay::run(state, Action::Accept)
+}
+
+/// Chooses a run; the first row is the head.
+fn press_run(state: &mut AppState, area: Rect, at: Position, count: usize) -> Vec<Effect> {
+    let inner = inner(area);
+    let lines = usize::from(inner.height).saturating_sub(2).max(1);
+    let Some(Overlay::History(panel)) = &mut state.view.overlay else {
+        return Vec::new();
+    };
+    if !inner.contains(at) || at.y == inner.y {
+        return Vec::new();
+    }
+    let row = panel.at.saturating_sub(lines - 1) + usize::from(at.y - inner.y - 1);
+    if row < count {
+        panel.at = row;
+    }
+    Vec::new()
 }
 
 /// Chooses a row of a list and turns its mark.

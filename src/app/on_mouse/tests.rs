@@ -175,6 +175,8 @@ fn tabs_in_borders_are_chosen() {
         for number in 1..=9 {
             app.state.output.open(RunInfo {
                 stream: StreamId(number),
+                exec: crate::domain::ExecId::new("x1"),
+                hold: crate::app::output::Hold::Own,
                 sandbox: reference("ada"),
                 sandbox_name: "ada".into(),
                 title: format!("run{number}.py"),

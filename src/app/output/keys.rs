@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
-use super::{OutputState, Run, Search};
+use super::{Hold, OutputState, Run, RunInfo, Search};
 use crate::app::{Purpose, Question, Tone, Wish};
 use crate::domain::StreamId;
 use crate::keymap::Action;
@@ -114,15 +114,21 @@ impl OutputState {
         let Some(run) = self.current() else {
             return Vec::new();
         };
-        if run.is_running() {
+        let (stream, exec) = (run.info().stream, run.info().exec.clone());
+        let goes_on = run.is_running();
+        if goes_on && !run.is_of_others() {
             return tell("This run goes on; cancel it first.");
         }
-        let stream = run.info().stream;
+        // Another process holds it: only reading ends.
+        let unread = goes_on.then(|| {
+            self.dismissed.insert(exec);
+            submit(Command::Cancel(stream), String::new())
+        });
         let at = self.runs.iter().position(|run| run.info().stream == stream);
         self.runs.retain(|run| run.info().stream != stream);
         let neighbour = at.and_then(|at| self.runs.get(at).or(self.runs.last()));
         self.selected = neighbour.map(|run| run.info().stream);
-        Vec::new()
+        unread.into_iter().collect()
     }
 
     fn copy_line(&self) -> Vec<Wish> {
@@ -147,6 +153,13 @@ impl OutputState {
         let Some(info) = running.map(Run::info) else {
             return tell("This run is over; it reads no more.");
         };
+        if info.hold != Hold::Own {
+            let words = format!(
+                "Another process holds this run; `sandtop input {}` writes to it if it is detached.",
+                info.exec
+            );
+            return tell(&words);
+        }
         let (stream, label) = (info.stream, format!("Input for {}", info.title));
         self.asked = Some(stream);
         ask(Purpose::SendInput, label, String::new())
@@ -254,17 +267,29 @@ fn cancel(run: &Run) -> Vec<Wish> {
     if !run.is_running() {
         return tell("This run is over already.");
     }
+    let (command, whose) = match info.hold {
+        Hold::Own => (Command::Cancel(info.stream), ""),
+        Hold::Other(_) => (cancel_recorded(info), " It is of another process."),
+    };
     vec![Wish::Confirm {
         question: format!(
-            "Stop {} in {}? All its processes are killed.",
+            "Stop {} in {}?{whose} All its processes are killed.",
             info.title, info.sandbox_name
         ),
         button: "Stop it".to_owned(),
-        then: vec![Wish::Submit {
-            command: Command::Cancel(info.stream),
-            label: format!("stopping {}", info.title),
-        }],
+        then: vec![submit(command, format!("stopping {}", info.title))],
     }]
+}
+
+fn cancel_recorded(info: &RunInfo) -> Command {
+    Command::CancelRun {
+        host: info.sandbox.host.clone(),
+        run: info.exec.clone(),
+    }
+}
+
+fn submit(command: Command, label: String) -> Wish {
+    Wish::Submit { command, label }
 }
 
 fn ask(purpose: Purpose, label: String, start: String) -> Vec<Wish> {

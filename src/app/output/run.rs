@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use super::select::Selection;
 use super::status::RunStatus;
 use super::view::Spot;
-use crate::domain::{ExecEnd, OutputChunk, SandboxRef, StreamId, StreamKind};
+use crate::domain::{ExecEnd, ExecId, OutputChunk, SandboxRef, Source, StreamId, StreamKind};
 use crate::protocol::Failure;
 use crate::text::{LineParser, Ring, StyledLine, Weigh, human, safe_line};
 
@@ -19,11 +19,24 @@ pub const MOST_LINES: usize = 10_000;
 /// The bytes of a run that are kept.
 pub const MOST_BYTES: usize = 8 * 1024 * 1024;
 
+/// Who holds a run that is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hold {
+    /// This dashboard; the run ends with it.
+    Own,
+    /// Another process, or nobody any more: its record is read. It was started so.
+    Other(Source),
+}
+
 /// What is known of a run when it starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunInfo {
     /// Its stream.
     pub stream: StreamId,
+    /// Its id on record.
+    pub exec: ExecId,
+    /// Who holds it.
+    pub hold: Hold,
     /// Where it runs.
     pub sandbox: SandboxRef,
     /// The name of that sandbox.
@@ -146,6 +159,18 @@ impl Run {
         }
     }
 
+    /// Says in the output that some of it was not kept.
+    pub(super) fn missing(&mut self, bytes: u64, now: DateTime<Utc>) {
+        let [_, errors] = &self.feeds;
+        let lead = if errors.parser.is_blank() { "" } else { "\n" };
+        let words = format!("{lead}… {} were not kept\n", human::bytes(bytes));
+        let chunk = OutputChunk {
+            stream: StreamKind::Stderr,
+            bytes: words.into(),
+        };
+        self.push(&chunk, now);
+    }
+
     pub(super) fn end(&mut self, outcome: &Result<ExecEnd, Failure>, took: Duration) {
         let Self { feeds, lines, .. } = self;
         for feed in feeds {
@@ -260,6 +285,8 @@ mod tests {
     fn memory_stays_bounded_whatever_comes() {
         let mut run = Run::new(RunInfo {
             stream: StreamId(1),
+            exec: ExecId::new("x1"),
+            hold: Hold::Own,
             sandbox: SandboxRef::new(HostName::new("local"), SandboxId::new("a")),
             sandbox_name: "py".to_owned(),
             title: "main.py".to_owned(),

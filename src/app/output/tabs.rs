@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::{OutputState, Run};
+use super::{Hold, OutputState, Run};
 use crate::text::{display_width, human, truncate};
 
 /// The columns of a title; longer ones are cut.
@@ -39,7 +39,11 @@ impl OutputState {
 /// Writes a tab; the sign says how the run stands, in one column.
 #[must_use]
 pub fn tab_text(run: &Run, sign: &str, now: DateTime<Utc>) -> String {
-    let title = truncate(&run.info().title, LONGEST_TITLE);
+    let title = match run.info().hold {
+        Hold::Own => run.info().title.clone(),
+        Hold::Other(source) => format!("{}: {}", source.word(), run.info().title),
+    };
+    let title = truncate(&title, LONGEST_TITLE);
     let words = run.status().short_words();
     if run.is_running() {
         return format!(" {title} {sign} {words} {} ", took(run.took(now)));

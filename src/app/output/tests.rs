@@ -20,6 +20,8 @@ fn now() -> DateTime<Utc> {
 fn info(stream: u64) -> RunInfo {
     RunInfo {
         stream: StreamId(stream),
+        exec: ExecId::new("x1"),
+        hold: Hold::Own,
         sandbox: SandboxRef::new(HostName::new("local"), SandboxId::new("a")),
         sandbox_name: "py".to_owned(),
         title: format!("run {stream}"),

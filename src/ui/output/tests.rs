@@ -24,6 +24,8 @@ fn now() -> DateTime<Utc> {
 fn open(state: &mut OutputState, stream: u64, title: &str) {
     state.open(RunInfo {
         stream: StreamId(stream),
+        exec: crate::domain::ExecId::new("x1"),
+        hold: crate::app::output::Hold::Own,
         sandbox: SandboxRef::new(HostName::new("local"), SandboxId::new("a")),
         sandbox_name: "py".to_owned(),
         title: title.to_owned(),

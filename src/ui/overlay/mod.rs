@@ -7,6 +7,7 @@ mod dialogs;
 mod events;
 mod findings;
 mod help;
+mod history;
 mod inspect;
 mod lines;
 mod log;
@@ -34,6 +35,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme) {
         Some(Overlay::Run(form)) => run_form::draw(frame, state, theme, form),
         Some(Overlay::Snippets(panel)) => snippets::draw(frame, theme, panel),
         Some(Overlay::Cache(panel)) => cache::draw(frame, state, theme, panel),
+        Some(Overlay::History(panel)) => history::draw(frame, state, theme, panel),
+        Some(Overlay::Comparison(both)) => history::compare(frame, state, theme, both),
         Some(Overlay::Reap(preview)) => reap::draw(frame, theme, preview),
         Some(Overlay::Events { scroll }) => events::draw(frame, state, theme, *scroll),
         Some(Overlay::Log { scroll }) => log::draw(frame, state, theme, *scroll),

@@ -162,6 +162,8 @@ fn hostile_output_and_titles_stay_in_their_cells() {
     let mut app = App::with(80, 24, &["py"]);
     app.state.output.open(RunInfo {
         stream: StreamId(1),
+        exec: crate::domain::ExecId::new("x1"),
+        hold: crate::app::output::Hold::Own,
         sandbox: reference("py"),
         sandbox_name: HOSTILE.concat(),
         title: HOSTILE.concat(),

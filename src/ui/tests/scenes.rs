@@ -185,6 +185,8 @@ fn with_runs(width: u16, height: u16) -> App {
     for (number, title) in [(1, "first.py"), (2, "second.py")] {
         app.state.output.open(RunInfo {
             stream: StreamId(number),
+            exec: crate::domain::ExecId::new("x1"),
+            hold: crate::app::output::Hold::Own,
             sandbox: reference("py"),
             sandbox_name: "py".into(),
             title: title.into(),

@@ -1,6 +1,7 @@
 //! The dashboard's state and its one pure `update`: no clock, no terminal, no engine.
 
 pub mod cache;
+pub mod capacity;
 pub mod comparing;
 mod completion;
 mod copies;
@@ -10,6 +11,7 @@ pub mod engine;
 pub mod files;
 pub mod form;
 mod fulfil;
+pub mod guards;
 pub mod hints;
 pub mod history;
 pub mod inspect;
@@ -140,6 +142,8 @@ pub struct AppState {
     pub last_run: Vec<String>,
     /// Runs that are being compared.
     pub comparing: Option<comparing::Comparing>,
+    /// Guards.
+    pub guards: guards::GuardsState,
     /// Files under way.
     pub transfers: transfers::Transfers,
     /// What is known of the engines.
@@ -179,6 +183,7 @@ impl AppState {
             pending: PendingSet::new(seed),
             last_run: Vec::new(),
             comparing: None,
+            guards: guards::GuardsState::default(),
             transfers: transfers::Transfers::default(),
             engine: engine::EngineState::default(),
             now,
@@ -295,6 +300,7 @@ fn tick(state: &mut AppState, now: DateTime<Utc>) -> Vec<Effect> {
     state.status.tick(now);
     state.sandboxes.arrange();
     let mut effects = on_action::follow_selection(state);
+    effects.extend(guards::tick(state));
     effects.extend(inspect::ask(state));
     effects.extend(running::look(state));
     if state.editor.changed_since_recovery() {

@@ -143,6 +143,8 @@ pub enum Effect {
     Snippet(SnippetOp),
     /// Take the mouse, or leave it to the terminal.
     Mouse(bool),
+    /// Ring the terminal's bell.
+    Bell,
     /// Go back to the shell until continued.
     Suspend,
     /// Keep unsaved buffers where a crash does not reach them.

@@ -46,6 +46,7 @@ pub(super) fn run(state: &mut AppState, action: Action) -> Vec<Effect> {
         Action::Interrupt => interrupt(state),
         Action::Quit => quit(state),
         Action::Create => create(state),
+        Action::FreezeAll | Action::ThawAll => of_list(state, action),
         Action::Shell => streams::open_shell(state),
         Action::Inspect => inspect::open(state),
         Action::Edit => edit(state),
@@ -228,6 +229,13 @@ pub(super) fn edit_externally(state: &mut AppState) -> Vec<Effect> {
         text: state.editor.current_text(),
         extension,
     }]
+}
+
+/// Gives an action to the list, whoever has the keys.
+fn of_list(state: &mut AppState, action: Action) -> Vec<Effect> {
+    let seen = state.page(Pane::Sandboxes);
+    let wishes = state.sandboxes.on_action(action, seen.saturating_sub(1));
+    fulfil::all(state, wishes)
 }
 
 /// Gives an action to the pane that has the keys.

@@ -6,8 +6,8 @@ use super::overlay::{Confirm, Overlay};
 use super::pending::{Pending, Progress, Purpose as For};
 use super::transfers::{Collected, Save, Sent};
 use super::{
-    AppState, Effect, Expect, Mode, Tone, Wish, comparing, copies, fulfil, history, inspect, live,
-    reap, streams,
+    AppState, Effect, Expect, Mode, Tone, Wish, comparing, copies, fulfil, guards, history,
+    inspect, live, reap, streams,
 };
 use crate::domain::{
     ExecEnd, FileEntry, FileKind, Happening, HostName, Image, OutputChunk, RequestId, StreamId,
@@ -36,8 +36,9 @@ pub(super) fn event(state: &mut AppState, event: Event) -> Vec<Effect> {
             Vec::new()
         }
         Event::Sampled { sandbox, sample } => {
+            let effects = guards::sampled(state, &sandbox, &sample);
             state.sandboxes.sampled(&sandbox, sample);
-            Vec::new()
+            effects
         }
         Event::Happened(happening) => happened(state, happening),
         Event::Output { stream, chunk } => output(state, stream, &chunk),
@@ -276,6 +277,7 @@ fn output(state: &mut AppState, stream: StreamId, chunk: &OutputChunk) -> Vec<Ef
     } else if !state.transfers.add(stream, &chunk.bytes) && !comparing::add(state, stream, chunk) {
         let now = state.now;
         state.output.push(stream, chunk, now);
+        guards::printed(state, stream, chunk.bytes.len());
     }
     Vec::new()
 }

@@ -2,6 +2,7 @@
 
 mod column;
 pub mod columns;
+mod freeze;
 mod order;
 mod standings;
 #[cfg(test)]
@@ -240,6 +241,11 @@ impl SandboxesState {
             .filter_map(|reference| self.rows.get(reference))
             .collect();
         rows.into_iter()
+    }
+
+    /// Returns all rows, also those that the filter hides.
+    pub fn all(&self) -> impl Iterator<Item = &Row> {
+        self.rows.values()
     }
 
     /// Returns the rows of a page with their numbers.

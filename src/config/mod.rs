@@ -4,6 +4,7 @@ mod check;
 mod document;
 mod environment;
 mod error;
+mod guards;
 mod new_sandbox;
 mod paths;
 mod raw;
@@ -28,7 +29,8 @@ pub use ui::{AsciiChoice, ThemeChoice, UiSettings};
 
 use crate::code::{Languages, Policy};
 use crate::domain::{
-    AdoptRules, EngineKind, Grace, HOST_IMAGE, Limits, Mount, Network, Retention, SandboxPath,
+    AdoptRules, EngineKind, Grace, GuardRules, HOST_IMAGE, Limits, Mount, Network, Retention,
+    SandboxPath,
 };
 use crate::protocol::Failure;
 use crate::text::{nearest, safe_line};
@@ -68,6 +70,8 @@ pub struct Config {
     pub json_limit: u64,
     /// Sandboxes of other tools that are shown.
     pub adopt: AdoptRules,
+    /// What to look out for.
+    pub guards: GuardRules,
     /// How much of the past is kept.
     pub retention: Retention,
     /// How the dashboard looks, and its keys.

@@ -7,6 +7,7 @@ use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, forward_to_deserialize_any};
 
 use super::error::{KeyPath, Step};
+use super::guards::RawGuards;
 use super::ui::RawKeys;
 use crate::code::Definition;
 
@@ -22,6 +23,7 @@ pub(super) struct RawConfig {
     pub(super) deps: RawDeps,
     pub(super) output: RawOutput,
     pub(super) adopt: RawAdopt,
+    pub(super) guards: RawGuards,
     pub(super) store: RawStore,
     pub(super) ui: RawUi,
     pub(super) log: RawLog,
@@ -161,6 +163,7 @@ impl RawConfig {
                 images: self.adopt.images.or(base.adopt.images),
                 reap: self.adopt.reap.or(base.adopt.reap),
             },
+            guards: self.guards.over(base.guards),
             store: RawStore {
                 keep_days: self.store.keep_days.or(base.store.keep_days),
                 keep_size: self.store.keep_size.or(base.store.keep_size),
@@ -234,8 +237,9 @@ impl RawDeps {
 }
 
 /// The tables whose keys are fixed.
-pub(super) const SECTIONS: [&str; 10] = [
-    "docker", "sandbox", "manager", "code", "deps", "output", "adopt", "store", "ui", "log",
+pub(super) const SECTIONS: [&str; 11] = [
+    "docker", "sandbox", "manager", "code", "deps", "output", "adopt", "guards", "store", "ui",
+    "log",
 ];
 
 /// Returns the keys that a table may hold; none where any key may stand.
@@ -259,6 +263,7 @@ pub(super) fn keys_in_section(section: &str) -> &'static [&'static str] {
         "deps" => keys_of::<RawDeps>(),
         "output" => keys_of::<RawOutput>(),
         "adopt" => keys_of::<RawAdopt>(),
+        "guards" => keys_of::<RawGuards>(),
         "store" => keys_of::<RawStore>(),
         "ui" => keys_of::<RawUi>(),
         "log" => keys_of::<RawLog>(),

@@ -8,7 +8,7 @@ use super::environment::EnvironmentLayer;
 use super::error::{BadValue, KeyPath, invalid};
 use super::raw::{RawAdopt, RawConfig, RawDeps, RawManager, RawSandbox, RawStore};
 use super::{
-    Config, DEFAULT_TOML, DepsSettings, IndexSettings, ManagerSettings, Profile, check, ui,
+    Config, DEFAULT_TOML, DepsSettings, IndexSettings, ManagerSettings, Profile, check, guards, ui,
 };
 use crate::code::Languages;
 use crate::domain::{AdoptRules, EngineKind, Limits, Mount, Network, Retention};
@@ -68,6 +68,7 @@ impl Layers {
                 check::json_limit,
             )?,
             adopt: adopt(&raw.adopt, &at("adopt"))?,
+            guards: guards::settings(&raw.guards, &at("guards"))?,
             retention: retention(&raw.store, &at("store"))?,
             ui: ui::settings(raw)?,
             log_level: at("log").read("level", raw.log.level.as_deref(), check::level)?,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::guards::RawGuards;
 use super::raw::{
     RawAdopt, RawCode, RawConfig, RawDeps, RawDocker, RawLog, RawManager, RawOutput, RawSandbox,
     RawStore,
@@ -36,6 +37,7 @@ impl Config {
                 images: Some(self.adopt.images.clone()),
                 reap: Some(self.adopt.reap),
             },
+            guards: RawGuards::of(&self.guards),
             store: RawStore {
                 keep_days: Some(u64::from(self.retention.days)),
                 keep_size: Some(size(self.retention.total_bytes)),
@@ -129,7 +131,7 @@ fn masked((name, value): &(String, String)) -> (String, String) {
 }
 
 /// Writes a size exactly, in the largest unit that allows it.
-fn size(bytes: u64) -> String {
+pub(super) fn size(bytes: u64) -> String {
     let units = [(1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")];
     let fitting = units
         .into_iter()

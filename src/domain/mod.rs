@@ -1,10 +1,12 @@
 //! The nouns of sandtop: what a sandbox, an exec, a sample and a file are, without any I/O.
 
 mod adopt;
+mod capacity;
 mod change;
 mod death;
 mod exec;
 mod file;
+mod guard;
 mod happening;
 mod host;
 mod ids;
@@ -18,10 +20,12 @@ mod shelf;
 mod stats;
 
 pub use adopt::AdoptRules;
+pub use capacity::{Amount, Capacity, Share};
 pub use change::{Change, ChangeKind, ChangedFile, Changes};
 pub use death::{Cause, Death, Evidence, Fault, Meant};
 pub use exec::{Ended, ExecEnd, ExecSpec, Execs, OutputChunk, StdinMode, StreamKind, TtySize};
 pub use file::{FileEntry, FileKind, PathError, SandboxPath, TreeItem};
+pub use guard::{Guard, GuardAction, GuardRule, GuardRules, Guarded, Turn};
 pub use happening::{Happening, What};
 pub use host::{Check, CheckLevel, EngineInfo, EngineKind};
 pub use ids::{

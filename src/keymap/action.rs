@@ -76,6 +76,8 @@ actions! {
     Start "start" changes "Start";
     Stop "stop" changes "Stop";
     PauseResume "pause-resume" changes "Pause or resume";
+    FreezeAll "freeze-all" changes "Freeze all running sandboxes";
+    ThawAll "thaw-all" changes "Thaw all frozen sandboxes";
     Restart "restart" changes "Restart";
     Remove "remove" changes "Remove";
     Kill "kill" changes "Kill";

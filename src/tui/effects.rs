@@ -59,6 +59,10 @@ pub(super) fn perform(
             Done::Nothing
         }
         Effect::Snippet(op) => Done::Tell(Msg::Snippet(library.perform(op))),
+        Effect::Bell => {
+            let _ = terminal::ring();
+            Done::Nothing
+        }
         Effect::Suspend => suspend(),
         Effect::Recovery(buffers) => {
             recovery.keep(&buffers);

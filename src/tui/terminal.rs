@@ -123,6 +123,14 @@ pub(super) fn set_mouse(ours: bool) -> io::Result<()> {
     }
 }
 
+/// Rings the bell, which draws nothing.
+pub(super) fn ring() -> io::Result<()> {
+    use std::io::Write as _;
+    let mut out = io::stdout();
+    out.write_all(b"\x07")?;
+    out.flush()
+}
+
 /// Tells whether nobody is at the other end any more. The library that reads keys does not see that.
 pub(super) fn is_gone() -> bool {
     let stdin = io::stdin();

@@ -37,6 +37,8 @@ pub struct FilesPane<'a> {
     pub focused: bool,
     /// The time, for ages and waiting.
     pub now: DateTime<Utc>,
+    /// Why there is nothing to show, if that is known.
+    pub absent: Option<&'a str>,
 }
 
 impl FilesPane<'_> {
@@ -85,7 +87,10 @@ impl FilesPane<'_> {
     /// Returns what is said instead of rows.
     fn notice(&self) -> Option<Text<'static>> {
         let Some(place) = self.state.place() else {
-            return Some(self.quiet("Select a running sandbox to see its files."));
+            let words = self
+                .absent
+                .unwrap_or("Select a running sandbox to see its files.");
+            return Some(self.quiet(words));
         };
         if let Some(failure) = self.state.failure() {
             return Some(self.explain(failure, &safe_line(&place.name)));

@@ -9,6 +9,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
 use super::theme::{Role, Theme};
+use crate::app::guards::GuardsState;
 use crate::app::sandboxes::columns::{MARK, fit};
 use crate::app::sandboxes::{Column, Row, SandboxesState};
 use crate::text::{pad, pad_left, safe_line};
@@ -20,6 +21,8 @@ pub(super) struct SandboxesPane<'a> {
     pub(super) now: DateTime<Utc>,
     /// The engine does not answer; what is shown is old.
     pub(super) stale: bool,
+    /// What is raised for whom.
+    pub(super) guards: &'a GuardsState,
 }
 
 impl SandboxesPane<'_> {
@@ -95,8 +98,17 @@ impl SandboxesPane<'_> {
 
     fn row(&self, row: &Row, columns: &[(Column, usize)]) -> Line<'static> {
         let is_marked = self.state.is_marked(&row.sandbox.reference);
-        let mark = if is_marked { "* " } else { "  " };
-        let mut spans = vec![Span::styled(mark, self.theme.style(Role::Marked))];
+        let mark = if is_marked { "*" } else { " " };
+        let is_guarded = self.guards.raised(&row.sandbox.reference).next().is_some();
+        let (guard, role) = if is_guarded {
+            ("!", Role::Error)
+        } else {
+            (" ", Role::Marked)
+        };
+        let mut spans = vec![
+            Span::styled(mark, self.theme.style(Role::Marked)),
+            Span::styled(guard, self.theme.style(role)),
+        ];
         for (column, width) in columns {
             spans.extend(self.cell(row, *column, *width));
             spans.push(Span::raw(" "));

@@ -17,6 +17,8 @@ impl SandboxesState {
                 Act::Remove { force: true },
                 "Its files are deleted. This cannot be undone.",
             ),
+            Action::FreezeAll => self.freeze_all(),
+            Action::ThawAll => self.thaw_all(),
             Action::PauseResume => self.pause_or_resume(),
             Action::Pin => self.pin(),
             Action::Filter => vec![self.ask_filter()],
@@ -125,7 +127,7 @@ impl SandboxesState {
     }
 }
 
-fn submit(sandbox: &Sandbox, action: Act) -> Wish {
+pub(super) fn submit(sandbox: &Sandbox, action: Act) -> Wish {
     let verb = match action {
         Act::Start => "starting",
         Act::Stop => "stopping",

@@ -27,7 +27,7 @@ fn bad_files_are_explained() {
         ),
         (
             "\"a\\u001bb\" = 1",
-            "config.toml:1: unknown key `\"a\\u{1b}b\"`; use one of: engine, docker, sandbox, manager, code, deps, output, adopt, store, ui, log, keys, profiles, languages",
+            "config.toml:1: unknown key `\"a\\u{1b}b\"`; use one of: engine, docker, sandbox, manager, code, deps, output, adopt, guards, store, ui, log, keys, profiles, languages",
         ),
         (
             "sandbox.imge = 'x'",

@@ -7,6 +7,7 @@ mod sources;
 mod values;
 
 use super::*;
+use crate::domain::{GuardAction, GuardRule};
 use crate::protocol::FailureKind;
 
 const MIB: u64 = 1024 * 1024;
@@ -56,6 +57,13 @@ fn default_profile() -> Profile {
     }
 }
 
+fn guard(level: f64, seconds: u64) -> GuardRule {
+    GuardRule {
+        level,
+        time: Duration::from_secs(seconds),
+    }
+}
+
 fn defaults() -> Config {
     Config {
         engine: None,
@@ -84,6 +92,14 @@ fn defaults() -> Config {
             labels: vec!["com.linx.managed=true".into()],
             images: Vec::new(),
             reap: false,
+        },
+        guards: GuardRules {
+            memory: guard(90.0, 10),
+            cpu: guard(95.0, 300),
+            pids: guard(90.0, 5),
+            output: guard(1_048_576.0, 10),
+            bell: false,
+            action: GuardAction::Mark,
         },
         retention: Retention::default(),
         ui: UiSettings {

@@ -23,6 +23,9 @@ sandbox.env.1A = '' => sandbox.env.1A => a variable is named with letters, digit
 sandbox.env.A = "\u0000" => sandbox.env.A => the value holds a NUL character, which no variable can hold
 manager.max_sandboxes = 0 => manager.max_sandboxes => `0` is too few; use 1 or more
 manager.cleanup_interval = 0 => manager.cleanup_interval => `0` is too short; use 1 or more seconds
+guards.memory_percent = 101 => guards.memory_percent => `101` is too much; use 100 or less, or 0 for none
+guards.cpu_seconds = 0 => guards.cpu_seconds => `0` is too short; use 1 or more seconds
+guards.action = 'kill' => guards.action => `kill` is neither mark nor pause
 code.timeout = 0 => code.timeout => `0` is too short; use 1 or more seconds
 deps.ttl_hours = 87601 => deps.ttl_hours => `87601` is too long; use 87600 or less, ten years
 deps.cache_dir = 'x' => deps.cache_dir => `x` is not an absolute path; start it with `/` or `~/`

@@ -24,6 +24,7 @@ fn buffer(state: &FilesState, theme: &Theme, width: u16, height: u16) -> Buffer 
         theme,
         focused: true,
         now: now(),
+        absent: None,
     };
     pane.render(area, &mut buffer);
     buffer
@@ -53,6 +54,7 @@ fn title(state: &FilesState) -> String {
         theme: &Theme::mono(),
         focused: true,
         now: now(),
+        absent: None,
     };
     pane.title()
 }

@@ -81,6 +81,9 @@ impl SandboxesPane<'_> {
     /// Writes a glyph and a word for what is wrong or special.
     fn why(&self, row: &Row) -> String {
         let standing = self.state.standing(&row.sandbox.reference);
+        if let Some(guarded) = self.guards.raised(&row.sandbox.reference).next() {
+            return format!("! {}", guarded.word());
+        }
         let Some(word) = standing.and_then(standing_word) else {
             return String::new();
         };

@@ -133,9 +133,9 @@ impl NewSandbox {
     }
 }
 
-/// Takes digits of the token for a name.
+/// Takes digits of the token for a name: few, so that it is read whole in a narrow column.
 fn made_up(token: &str) -> &str {
-    let start = token.len().saturating_sub(8);
+    let start = token.len().saturating_sub(6);
     token.get(start..).unwrap_or(token)
 }
 

@@ -6,14 +6,16 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
 
 use super::plan::Plan;
 use crate::guest::wire;
 
+/// Longest wait for a program that is still held open.
+const BUSY: Duration = Duration::from_secs(2);
 /// Longest wait for an answer; a keeper has little to do.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Longest wait for the end of a sandbox, which may have many processes.
@@ -52,7 +54,8 @@ impl Address {
 
 /// Starts the keeper of a sandbox and waits until the sandbox stands; the error is the keeper's own words.
 pub(super) fn start(guest: &Path, folder: &Path, plan: &Plan) -> io::Result<()> {
-    let mut child = Command::new(guest)
+    let mut command = Command::new(guest);
+    command
         // The command line is public, also inside; the program's path is not for everybody.
         .arg0("sandtop")
         .arg("keeper")
@@ -60,8 +63,8 @@ pub(super) fn start(guest: &Path, folder: &Path, plan: &Plan) -> io::Result<()> 
         .current_dir(folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()?;
+        .stderr(Stdio::null());
+    let mut child = spawned(&mut command)?;
     if let Some(mut stdin) = child.stdin.take() {
         stdin.write_all(plan.text().as_bytes())?;
     }
@@ -145,6 +148,22 @@ pub(super) fn end(folder: &Path, request: &str) -> io::Result<()> {
             Err(io::ErrorKind::TimedOut.into())
         }
         _ => Ok(()),
+    }
+}
+
+/// Starts a program that was put there a moment ago. A child that another thread has just forked may hold it open for writing
+/// until it becomes what it is meant to be; the kernel runs no such file, and it is over in no time.
+fn spawned(command: &mut Command) -> io::Result<Child> {
+    let end = Instant::now() + BUSY;
+    loop {
+        match command.spawn() {
+            Err(error)
+                if error.kind() == io::ErrorKind::ExecutableFileBusy && Instant::now() < end =>
+            {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            other => return other,
+        }
     }
 }
 

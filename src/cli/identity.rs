@@ -13,18 +13,18 @@ pub(super) fn owner(kind: OwnerKind) -> Owner {
             .into_owned(),
         pid: std::process::id(),
         started: start_time().unwrap_or(0),
-        user: user(),
+        user: Some(user()),
         kind,
     }
 }
 
 /// Names the person; where nobody says a name, the number that the kernel knows.
-fn user() -> Option<String> {
+fn user() -> String {
     let said = ["USER", "LOGNAME"]
         .iter()
         .find_map(|name| std::env::var(name).ok());
     let number = || format!("uid {}", rustix::process::geteuid().as_raw());
-    Some(said.filter(|name| !name.is_empty()).unwrap_or_else(number))
+    said.filter(|name| !name.is_empty()).unwrap_or_else(number)
 }
 
 /// Reads when this process started, in the kernel's ticks: what tells a reused pid from it.

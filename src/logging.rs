@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use tracing::level_filters::LevelFilter;
 use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_appender::rolling::{Builder, Rotation};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::prelude::*;
 
 /// Days that are kept.
 const KEPT: usize = 5;
@@ -29,11 +31,13 @@ pub fn start(state_dir: &Path, level: &str, verbose: u8) -> Option<(WorkerGuard,
         .buffered_lines_limit(WAITING)
         .finish(file);
     // The client library logs whole bodies at debug; they may hold what people keep in sandboxes.
-    let filter = EnvFilter::new(format!("warn,sandtop={level}"));
-    let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let filter = Targets::new()
+        .with_default(LevelFilter::WARN)
+        .with_target("sandtop", level.parse::<LevelFilter>().ok()?);
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(writer)
         .with_ansi(false);
+    let subscriber = tracing_subscriber::registry().with(lines.with_filter(filter));
     subscriber.try_init().ok()?;
     Some((guard, state_dir.to_path_buf()))
 }

@@ -21,7 +21,7 @@ pub(super) fn file(path: &Path) -> rusqlite::Result<Connection> {
     let turn = lock(path);
     let opened = Connection::open(path).and_then(|connection| {
         connection.busy_timeout(PATIENCE)?;
-        connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")?;
+        connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 200;")?;
         // The last one to leave would clear the log and wait for the disk: every command on a quiet machine.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         migrate(&connection)?;

@@ -158,7 +158,7 @@ async fn read(
         .follow(false)
         .await?;
     match followed.output {
-        Output::Kept(_) => Ok(followed.output),
+        Output::Kept(_) | Output::Lines => Ok(followed.output),
         Output::Through(_) => stream::finish(followed)
             .await
             .map(|_| Output::Kept(Kept::new(0))),

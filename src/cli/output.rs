@@ -107,6 +107,14 @@ impl<W: Write + IsTerminal> Sink<W> {
     }
 }
 
+/// Shapes a piece of output.
+pub(super) fn piece(chunk: &OutputChunk) -> Value {
+    let mut fields = Map::new();
+    fields.insert("stream".into(), json!(chunk.stream));
+    views::put_text(&mut fields, "data", &chunk.bytes);
+    Value::Object(fields)
+}
+
 /// Keeps the first bytes of each stream and counts the rest.
 #[derive(Debug)]
 pub(super) struct Kept {

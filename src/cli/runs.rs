@@ -120,6 +120,7 @@ pub(super) async fn output(front: &mut Front, id: &str, follow: bool) -> Outcome
     let upto = if follow { Upto::End } else { Upto::Now };
     let (host, stream) = (run.sandbox.host.clone(), front.session.stream_id());
     let output = match front.format {
+        Format::Json if follow => Output::Lines,
         Format::Json => Output::Kept(Kept::new(front.config.json_limit)),
         Format::Text => Output::Through(Writer::start(false)),
     };
@@ -133,22 +134,26 @@ pub(super) async fn output(front: &mut Front, id: &str, follow: bool) -> Outcome
     let followed = Follower::new(&mut front.session, stream, output, InputFrom::Nothing)
         .follow(false)
         .await?;
-    if let Output::Kept(kept) = &followed.output {
-        show(front, host, &run.id, kept).await?;
-    } else {
-        stream::finish(followed).await?;
+    match &followed.output {
+        Output::Kept(kept) => show(front, host, &run.id, Some(kept)).await?,
+        Output::Lines => show(front, host, &run.id, None).await?,
+        Output::Through(_) => {
+            stream::finish(followed).await?;
+        }
     }
     Ok(exit::OK)
 }
 
-async fn show(front: &mut Front, host: HostName, id: &ExecId, kept: &Kept) -> Outcome {
+async fn show(front: &mut Front, host: HostName, id: &ExecId, kept: Option<&Kept>) -> Outcome {
     let id = id.to_string();
     let run = match front.session.ask(Command::FindRun { host, id }).await? {
         Reply::Run(run) => run,
         other => return Err(unexpected(&other).into()),
     };
     let mut fields = fields(&run);
-    kept.put(&mut fields);
+    if let Some(kept) = kept {
+        kept.put(&mut fields);
+    }
     print::json(&Value::Object(fields))
 }
 

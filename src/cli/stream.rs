@@ -24,6 +24,8 @@ pub(super) enum Output {
     Through(Writer),
     /// Into memory.
     Kept(Kept),
+    /// As JSON, a line for each piece.
+    Lines,
 }
 
 /// Where input comes from.
@@ -154,6 +156,7 @@ impl<'a> Follower<'a> {
     fn put(&mut self, chunk: OutputChunk) -> Outcome {
         match &mut self.output {
             Output::Kept(kept) => kept.keep(&chunk),
+            Output::Lines => super::print::json(&super::output::piece(&chunk))?,
             Output::Through(writer) => {
                 if !writer.write(chunk) && self.reader == Reader::Reads {
                     self.reader = Reader::Gone;

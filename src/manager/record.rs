@@ -57,12 +57,8 @@ impl Record {
             result: None,
             spooled: Spooled::default(),
         };
-        let begun = match context.place(&stream.sandbox) {
-            Ok(place) => context.noted(store.begin_run(place, &run).await).await,
-            Err(_) => None,
-        };
-        if let Some(Begun::Claimed(claim)) = begun
-            && is_alive(&claim.by, &context.options.owner) == Life::Alive
+        if let Ok(place) = context.place(&stream.sandbox)
+            && let Some(claim) = recorded(context, place, &run).await
         {
             return Err(claimed(&run, &claim));
         }
@@ -149,6 +145,22 @@ impl Record {
         self.context.noted(ended).await;
         self.context.touch(&self.sandbox).await;
     }
+}
+
+/// Records the beginning of a run; returns the claim of a living reaper that is in its way.
+async fn recorded(context: &Context, place: &str, run: &Run) -> Option<Intent> {
+    let store = &context.options.store;
+    let Begun::Claimed(claim) = context.noted(store.begin_run(place, run).await).await? else {
+        return None;
+    };
+    if is_alive(&claim.by, &context.options.owner) == Life::Alive {
+        return Some(claim);
+    }
+    // The reaper was killed; what it claimed is free, and the run is not to be lost.
+    let desisted = store.desist(place, &run.sandbox.id).await;
+    context.noted(desisted).await;
+    context.noted(store.begin_run(place, run).await).await;
+    None
 }
 
 fn claimed(run: &Run, claim: &Intent) -> Failure {

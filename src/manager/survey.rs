@@ -201,3 +201,6 @@ pub(super) async fn is_running(host: &Host, id: &SandboxId) -> bool {
         Ok(Err(_)) | Err(_) => true,
     }
 }
+
+#[cfg(test)]
+mod model;

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::runs::{number, time};
@@ -37,13 +37,11 @@ pub enum Claim {
     Taken(Intent),
 }
 
-/// How long a claim holds; that of a reaper that was killed must not do so for ever.
-const CLAIM: TimeDelta = TimeDelta::seconds(60);
-
 impl Intent {
-    /// Tells whether this keeps others from a sandbox at a moment.
-    pub(super) fn is_claim(&self, now: DateTime<Utc>) -> bool {
-        self.action == REAP && now - self.at < CLAIM
+    /// Tells whether this keeps others from a sandbox, as long as whoever claimed it lives. Time does not end a claim:
+    /// engines may be slow, and clocks jump.
+    pub(super) fn is_claim(&self) -> bool {
+        self.action == REAP
     }
 }
 
@@ -80,7 +78,7 @@ impl Store {
         self.ask(move |db| {
             let turn = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
             let other = intent_of(&turn, &[place.clone(), sandbox.as_str().to_owned()])?;
-            if let Some(other) = other.filter(|other| other.is_claim(intent.at)) {
+            if let Some(other) = other.filter(Intent::is_claim) {
                 return Ok(Claim::Taken(other));
             }
             let keys = [place.as_str(), sandbox.as_str()];

@@ -156,7 +156,7 @@ fn begin(db: &Connection, place: &str, run: &Run) -> rusqlite::Result<Begun> {
     let turn = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
     let keys = [place, run.sandbox.id.as_str()].map(str::to_owned);
     let intent = intent_of(&turn, &keys)?;
-    if let Some(claim) = intent.filter(|intent| intent.is_claim(run.started_at)) {
+    if let Some(claim) = intent.filter(Intent::is_claim) {
         return Ok(Begun::Claimed(claim));
     }
     insert(&turn, place, run)?;

@@ -19,5 +19,6 @@ mod panes;
 mod pty;
 mod reaping;
 mod runs;
+mod story;
 mod support;
 mod terminal;

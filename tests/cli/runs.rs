@@ -122,7 +122,9 @@ fn a_detached_run_is_followed_fed_and_seen_from_other_processes() {
     let follower = place.start(&["--json", "output", &deaf, "--follow"]);
     let cancelled = place.json_ok(&["cancel", &deaf]);
     assert_eq!(cancelled["status"], "cancelled");
-    assert_eq!(follower.wait().ok().json()["status"], "cancelled");
+    let told = follower.wait().ok();
+    let last: Value = serde_json::from_str(told.text().lines().last().unwrap()).unwrap();
+    assert_eq!(last["status"], "cancelled");
     place
         .run(&["cancel", &deaf])
         .exits(1)

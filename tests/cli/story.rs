@@ -1,0 +1,276 @@
+//! Processes that write runs, killed at any moment; stores that are read-only, locked, full or damaged; the daily story.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::support::{Place, Running, busybox, until};
+
+/// Kills in the short version of the loop.
+const KILLS: u64 = 24;
+
+fn runs(place: &Place) -> Vec<Value> {
+    let all = place.json_ok(&["runs", "-n", "1000"]);
+    all.as_array().unwrap().clone()
+}
+
+#[test]
+fn killed_writers_lose_no_run_and_leave_none_running() {
+    let Some(place) = Place::docker() else { return };
+    let name = place.sandbox(&[]);
+    let mut begun = Vec::new();
+    for n in 0..KILLS {
+        let tag = format!("tag-{n}-end");
+        let script = format!("echo {tag}; sleep 0.1; seq 2000");
+        let exec = place.start(&["exec", &name, "--", "sh", "-c", &script]);
+        // From before it has opened the store until after its end.
+        std::thread::sleep(Duration::from_millis(n * 15));
+        exec.signal(Signal::KILL);
+        let ran = exec.wait();
+        if ran.text().contains(&tag) {
+            begun.push(tag);
+        }
+    }
+    assert!(!begun.is_empty(), "none came far enough");
+    until("every run has its end", || {
+        runs(&place).iter().all(|run| run["status"] != "running")
+    });
+    let runs = runs(&place);
+    for tag in &begun {
+        let argv = |run: &&Value| run["command"].to_string().contains(tag);
+        assert_eq!(runs.iter().filter(argv).count(), 1, "{tag}");
+    }
+    let store = rusqlite::Connection::open(place.path("state/sandtop/store.db")).unwrap();
+    let verdict: String = store
+        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(verdict, "ok");
+    place.run(&["exec", &name, "--", "true"]).ok();
+}
+
+/// A small file system of its own at a path, until this is dropped.
+struct Disk<'a>(&'a Path);
+
+impl<'a> Disk<'a> {
+    /// Mounts it; `None`, with the reason told, where that is not allowed.
+    fn mount(at: &'a Path, size: &str) -> Option<Self> {
+        std::fs::create_dir_all(at).unwrap();
+        let mut command = Command::new("mount");
+        let options = format!("size={size}");
+        command
+            .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
+            .arg(at);
+        let ran = Running::start(command).wait();
+        if ran.code != 0 {
+            eprintln!("SKIPPED: {}", ran.stderr);
+            return None;
+        }
+        Some(Self(at))
+    }
+
+    fn read_only(&self) {
+        let mut command = Command::new("mount");
+        command.args(["-o", "remount,ro"]).arg(self.0);
+        Running::start(command).wait().ok();
+    }
+}
+
+impl Drop for Disk<'_> {
+    fn drop(&mut self) {
+        let mut command = Command::new("umount");
+        command.arg("-l").arg(self.0);
+        Running::start(command).wait();
+    }
+}
+
+/// Checks that a command works, and says once what is wrong with the record.
+fn works_and_says(place: &Place, name: &str) {
+    let ran = place.run(&["exec", name, "--", "echo", "hi"]).ok();
+    assert_eq!(ran.text(), "hi\n");
+    assert_eq!(ran.stderr.matches("note:").count(), 1, "{}", ran.stderr);
+    let list = place.json_ok(&["ls"]);
+    assert_eq!(list[0]["name"], *name);
+}
+
+#[test]
+fn a_store_that_cannot_be_written_costs_the_record_and_nothing_else() {
+    let Some(place) = Place::docker() else { return };
+    let state = place.path("state");
+    let Some(disk) = Disk::mount(&state, "8m") else {
+        return;
+    };
+    let name = place.sandbox(&[]);
+    place.run(&["exec", &name, "--", "echo", "before"]).ok();
+    disk.read_only();
+    works_and_says(&place, &name);
+    let past = runs(&place);
+    assert_eq!(past.len(), 1, "the past can still be read: {past:?}");
+    // Nobody knows what else was used, so nothing is reaped.
+    let (_, plan) = place.json(&["reap", "--idle", "0"]);
+    assert_eq!(plan[0]["done"], false, "{plan}");
+    assert_eq!(place.json_ok(&["ls"])[0]["phase"], "running");
+    drop(disk);
+}
+
+#[test]
+fn a_full_disk_costs_the_record_and_nothing_else() {
+    let Some(place) = Place::docker() else { return };
+    let state = place.path("state");
+    let Some(disk) = Disk::mount(&state, "2m") else {
+        return;
+    };
+    let name = place.sandbox(&[]);
+    place.run(&["exec", &name, "--", "echo", "before"]).ok();
+    // As much as fits.
+    let _ = std::fs::write(state.join("filler"), vec![1; 4 << 20]);
+    let ran = place.run(&["exec", &name, "--", "seq", "20000"]).ok();
+    assert!(
+        ran.text().ends_with("20000\n"),
+        "the output itself is whole"
+    );
+    assert!(ran.stderr.contains("note:"), "{}", ran.stderr);
+    std::fs::remove_file(state.join("filler")).unwrap();
+    let ran = place.run(&["exec", &name, "--", "echo", "after"]).ok();
+    assert_eq!((ran.text(), ran.stderr.as_str()), ("after\n", ""));
+    assert_eq!(runs(&place)[0]["status"], "ok", "it is recorded again");
+    drop(disk);
+}
+
+#[test]
+fn a_store_that_another_process_holds_is_waited_for_and_then_done_without() {
+    let Some(place) = Place::docker() else { return };
+    let name = place.sandbox(&[]);
+    let store = rusqlite::Connection::open(place.path("state/sandtop/store.db")).unwrap();
+    store.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let running = place.start(&["exec", &name, "--", "echo", "hi"]);
+    std::thread::sleep(Duration::from_millis(300));
+    store.execute_batch("ROLLBACK").unwrap();
+    let ran = running.wait().ok();
+    assert_eq!(
+        (ran.text(), ran.stderr.as_str()),
+        ("hi\n", ""),
+        "a short wait is not worth a word"
+    );
+    store.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let ran = place.run(&["exec", &name, "--", "echo", "hi"]).ok();
+    assert_eq!(ran.text(), "hi\n");
+    assert_eq!(ran.stderr.matches("note:").count(), 1, "{}", ran.stderr);
+    assert!(!ran.stderr.contains("database is locked"), "{}", ran.stderr);
+}
+
+#[test]
+fn output_that_is_followed_as_json_comes_in_lines() {
+    let Some(place) = Place::docker() else { return };
+    let name = place.sandbox(&[]);
+    let go = format!("/workspace/go-{}", place.scope());
+    let script = format!("echo one; echo oops >&2; until [ -e {go} ]; do sleep 0.05; done; exit 3");
+    let started = place.run(&["exec", &name, "--detach", "--", "sh", "-c", &script]);
+    let id = started.ok().text().trim().to_owned();
+    let mut follower = place.start(&["--json", "output", &id, "--follow"]);
+    follower.until_stdout("oops");
+    place.run(&["exec", &name, "--", "touch", &go]).ok();
+    let ran = follower.wait().ok();
+    let lines: Vec<Value> = ran
+        .text()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let (last, pieces) = lines.split_last().unwrap();
+    assert_eq!((&last["run"], &last["exit_code"]), (&json!(id), &json!(3)));
+    let printed = |stream: &str| -> String {
+        let pieces = pieces.iter().filter(|piece| piece["stream"] == stream);
+        pieces.filter_map(|piece| piece["data"].as_str()).collect()
+    };
+    assert_eq!(
+        (printed("stdout"), printed("stderr")),
+        ("one\n".to_owned(), "oops\n".to_owned())
+    );
+}
+
+/// The daily story: three sandboxes of ours, one of another tool, one whose maker was killed.
+#[test]
+fn the_daily_story() {
+    let Some(place) = Place::docker() else { return };
+    // As `sandbox_*` is by default, but no other test sees it.
+    let place = place.configured("[adopt]\nnames = [\"story_*\"]\n");
+    let [idle, busy, pinned] = ["idle", "busy", "pinned"].map(|word| {
+        let name = place.name(word);
+        place.run(&["create", &name, "--image", &busybox()]).ok();
+        name
+    });
+    let foreign = format!("story_{}", place.scope().replace('-', ""));
+    let label = format!("sandtop.test={}", place.scope());
+    place.docker_says(&[
+        "run",
+        "-d",
+        "--name",
+        &foreign,
+        "--label",
+        &label,
+        &busybox(),
+        "sleep",
+        "600",
+    ]);
+    // `run` answers for the sandbox that it makes; killed, it leaves an orphan.
+    std::fs::write(place.path("long.sh"), "echo begun; sleep 600").unwrap();
+    let orphans = place.start(&["run", "long.sh", "--lang", "sh", "--image", &busybox()]);
+    until("the orphan-to-be", || {
+        place.json_ok(&["runs", "--running"])[0]["status"] == "running"
+    });
+    orphans.signal(Signal::KILL);
+    orphans.wait();
+    let orphan = place.json_ok(&["runs", "-n", "1"])[0]["sandbox"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    place.docker_says(&["exec", "--detach", &busy, "sleep", "600"]);
+    place.run(&["pin", &pinned]).ok();
+    let plan = place.json_ok(&["reap", "--dry-run", "--idle", "0"]);
+    let verdict = |plan: &Value, name: &str| {
+        let all = plan.as_array().unwrap().iter();
+        let mut found = all.filter(|one| one["name"] == name);
+        let one = found
+            .next()
+            .cloned()
+            .unwrap_or_else(|| panic!("{name}: {plan}"));
+        format!(
+            "{} {}",
+            one["action"].as_str().unwrap(),
+            one["reason"].as_str().unwrap()
+        )
+    };
+    assert_eq!(verdict(&plan, &idle), "remove idle");
+    assert_eq!(verdict(&plan, &busy), "keep busy");
+    assert_eq!(verdict(&plan, &pinned), "keep pinned");
+    assert_eq!(verdict(&plan, &foreign), "keep foreign");
+    let list = place.json_ok(&["ls", "--all"]);
+    let of = |name: &str| {
+        let all = list.as_array().unwrap().iter();
+        let mut found = all.filter(|one| one["name"] == name);
+        found
+            .next()
+            .cloned()
+            .unwrap_or_else(|| panic!("{name}: {list}"))
+    };
+    assert_eq!(
+        (of(&orphan)["orphan"].clone(), of(&foreign)["owned"].clone()),
+        (json!(true), json!(false))
+    );
+    place.run(&["reap", "--idle", "0"]).ok();
+    let left = place.json_ok(&["ls", "--all"]);
+    let names: Vec<&str> = left
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|s| s["name"].as_str())
+        .collect();
+    assert!(!names.contains(&idle.as_str()), "{names:?}");
+    for spared in [&busy, &pinned, &foreign] {
+        assert!(names.contains(&spared.as_str()), "{spared}: {names:?}");
+    }
+    assert_eq!(place.json(&["inspect", &idle]).1["death"]["cause"], "idle");
+    place.docker_says(&["rm", "-f", "-v", &foreign]);
+}

@@ -8,6 +8,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::{Place, Running, busybox, until};
+use crate::terminal::Terminal;
 
 /// Kills in the short version of the loop.
 const KILLS: u64 = 24;
@@ -273,4 +274,35 @@ fn the_daily_story() {
     }
     assert_eq!(place.json(&["inspect", &idle]).1["death"]["cause"], "idle");
     place.docker_says(&["rm", "-f", "-v", &foreign]);
+}
+
+/// One process starts a run, a second follows it, a dashboard shows it live; all agree on its end.
+#[test]
+fn a_run_of_another_process_is_live_in_the_dashboard_and_in_the_history() {
+    let Some(place) = Place::docker() else { return };
+    let name = place.sandbox(&[]);
+    let mut terminal = Terminal::start(&place, &[]);
+    terminal.until_seen(&name);
+    terminal.until_seen("running");
+    let script = "echo from-afar; sleep 600";
+    let started = place.run(&["exec", &name, "--detach", "--", "sh", "-c", script]);
+    let id = started.ok().text().trim().to_owned();
+    terminal.until_seen("cli: sh -c");
+    terminal.until_seen("from-afar");
+    let mut follower = place.start(&["output", &id, "--follow"]);
+    follower.until_stdout("from-afar");
+    // Its tab is closed, and it goes on; the list of runs brings it back.
+    terminal.type_in("3D");
+    terminal.until_gone("cli: sh -c");
+    assert_eq!(runs(&place)[0]["status"], "running");
+    terminal.type_in("1h");
+    terminal.until_seen("Runs of");
+    terminal.type_in("\r");
+    terminal.until_seen("cli: sh -c");
+    place.run(&["cancel", &id]).ok();
+    terminal.until_seen("cancelled");
+    follower.wait();
+    assert_eq!(runs(&place)[0]["status"], "cancelled");
+    terminal.type_in("q");
+    assert_eq!(terminal.end().0, 0, "nothing is lost, so nobody is asked");
 }

@@ -139,6 +139,23 @@ mod tests {
     }
 
     #[test]
+    fn a_look_that_was_not_taken_is_silent_and_tried_again() {
+        let mut app = App::with(120, 40, &["alpha"]);
+        let look = |app: &mut App| {
+            let standings = Vec::new();
+            let host = host();
+            app.engine(Event::Standings { host, standings });
+            let sent = app.requests();
+            sent.first().map(|request| request.id)
+        };
+        let refused = look(&mut app).expect("a look");
+        assert_eq!(look(&mut app), None, "one at a time");
+        app.tell(crate::app::Msg::Busy(refused));
+        assert_eq!(app.state.status.log().count(), 0);
+        assert!(look(&mut app).is_some());
+    }
+
+    #[test]
     fn one_s_own_runs_are_not_shown_twice() {
         let mut app = App::with(120, 40, &["alpha"]);
         let mut own = recorded("x1");

@@ -320,8 +320,11 @@ fn busy(state: &mut AppState, id: RequestId) -> Vec<Effect> {
     }
     let is_work = matches!(pending.purpose, pending::Purpose::Work(_));
     let label = pending.label;
-    let words = format!("Too much at once; {label} was not started. Try again.");
-    state.say(Tone::Bad, words);
+    // What is asked for by itself has no name, and is asked for again.
+    if !label.is_empty() {
+        let words = format!("Too much at once; {label} was not started. Try again.");
+        state.say(Tone::Bad, words);
+    }
     if is_work {
         return copies::next(state);
     }

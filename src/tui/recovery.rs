@@ -47,18 +47,65 @@ impl Recovery {
                 .file_stem()
                 .and_then(|stem| stem.to_str())
                 .and_then(|stem| stem.parse::<u32>().ok());
-            let dead = pid.is_some_and(|pid| {
-                pid != std::process::id() && !Path::new(&format!("/proc/{pid}")).exists()
-            });
+            let dead = pid.is_some_and(|pid| pid != std::process::id() && !lives(pid));
             if !dead || path.extension().is_none_or(|extension| extension != "json") {
                 continue;
             }
             let buffers = fs::read(&path)
                 .ok()
                 .and_then(|bytes| serde_json::from_slice::<Vec<RecoveredBuffer>>(&bytes).ok());
-            found.extend(buffers.unwrap_or_default());
-            let _ = fs::remove_file(&path);
+            // What cannot be read now may be read by another version, or by a person.
+            if let Some(buffers) = buffers {
+                found.extend(buffers);
+                let _ = fs::remove_file(&path);
+            }
         }
         found
+    }
+}
+
+/// Tells whether a process of our name has this number: one that only waits to be collected is dead, and so is ours whose
+/// number another program has by now.
+fn lives(pid: u32) -> bool {
+    let described = |pid: &str| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let (name, rest) = stat.rsplit_once(") ")?;
+        let name = name.split_once('(')?.1.to_owned();
+        Some((name, rest.starts_with('Z')))
+    };
+    let own = described("self").map(|(name, _)| name);
+    described(&pid.to_string()).is_some_and(|(name, gone)| Some(name) == own && !gone)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn the_dead_are_told_from_the_living() {
+        assert!(lives(std::process::id()));
+        assert!(!lives(1), "another program");
+        let mut command = Command::new(std::env::current_exe().expect("a path"));
+        let listing = command.arg("--list").stdout(Stdio::null());
+        let mut child = listing.spawn().expect("a process");
+        let stat = format!("/proc/{}/stat", child.id());
+        let waits = || fs::read_to_string(&stat).is_ok_and(|text| text.contains(") Z "));
+        while !waits() {
+            std::thread::yield_now();
+        }
+        assert!(!lives(child.id()), "it waits to be collected");
+        let _ = child.wait();
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_thrown_away() {
+        let place = tempfile::tempdir().expect("a folder");
+        let recovery = Recovery::new(place.path());
+        fs::create_dir(&recovery.folder).expect("a folder");
+        let odd = recovery.folder.join("4294967290.json");
+        fs::write(&odd, "not for us").expect("a file");
+        assert!(recovery.take().is_empty());
+        assert!(odd.exists());
     }
 }

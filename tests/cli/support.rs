@@ -123,7 +123,9 @@ fn unique() -> String {
         .duration_since(std::time::UNIX_EPOCH)
         .unwrap()
         .subsec_nanos();
-    format!("c{}-{number}-{nanos:x}", std::process::id())
+    // Short enough to be read whole in a narrow column, of which tests in a terminal take care.
+    let moment = nanos & 0xffff;
+    format!("c{:x}-{number:x}{moment:04x}", std::process::id())
 }
 
 impl Place {

@@ -67,35 +67,33 @@ impl Recovery {
 /// Tells whether a process of our name has this number: one that only waits to be collected is dead, and so is ours whose
 /// number another program has by now.
 fn lives(pid: u32) -> bool {
-    let described = |pid: &str| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        let (name, rest) = stat.rsplit_once(") ")?;
-        let name = name.split_once('(')?.1.to_owned();
-        Some((name, rest.starts_with('Z')))
-    };
-    let own = described("self").map(|(name, _)| name);
-    described(&pid.to_string()).is_some_and(|(name, gone)| Some(name) == own && !gone)
+    let read = |pid: &str| fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let (own, other) = (read("self"), read(&pid.to_string()));
+    living(&other).is_some_and(|name| Some(name) == living(&own))
+}
+
+/// Finds the name in what the kernel says of a process, unless that has ended.
+fn living(stat: &str) -> Option<&str> {
+    let (name, rest) = stat.rsplit_once(") ")?;
+    let (_, name) = name.split_once('(')?;
+    (!rest.starts_with('Z')).then_some(name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::{Command, Stdio};
 
     #[test]
     fn the_dead_are_told_from_the_living() {
         assert!(lives(std::process::id()));
         assert!(!lives(1), "another program");
-        let mut command = Command::new(std::env::current_exe().expect("a path"));
-        let listing = command.arg("--list").stdout(Stdio::null());
-        let mut child = listing.spawn().expect("a process");
-        let stat = format!("/proc/{}/stat", child.id());
-        let waits = || fs::read_to_string(&stat).is_ok_and(|text| text.contains(") Z "));
-        while !waits() {
-            std::thread::yield_now();
-        }
-        assert!(!lives(child.id()), "it waits to be collected");
-        let _ = child.wait();
+        assert!(!lives(u32::MAX), "nobody");
+        assert_eq!(living("7 (sand) top) S 1 7"), Some("sand) top"));
+        assert_eq!(
+            living("7 (sandtop) Z 1 7"),
+            None,
+            "it waits to be collected"
+        );
     }
 
     #[test]

@@ -9,6 +9,8 @@ use crate::finish::Problem;
 use crate::sys::{self, SIGCONT, SIGKILL, SIGSTOP, SIGTERM};
 use crate::wire;
 
+/// Longest wait for a guest that has only begun.
+const HEARING: Duration = Duration::from_millis(500);
 /// How long a guest gets to end its command before it is ended itself; longer than its own grace.
 const PATIENCE: Duration = Duration::from_millis(1500);
 /// How long it may take in all.
@@ -71,6 +73,14 @@ pub fn freeze_and_kill(find: impl Fn() -> Vec<u32>) {
     }
 }
 
+/// Tells whether a guest has taken its signals over by now.
+fn hears(guest: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{guest}/status")).unwrap_or_default();
+    let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:"));
+    let blocked = blocked.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
+    blocked.is_none_or(|bits| bits >> (SIGTERM - 1) & 1 == 1)
+}
+
 /// `guest kill ID`: ends an exec from outside: first through its guest, then by what carries its id.
 pub fn kill_exec(words: &[String]) -> Result<(), Problem> {
     let id = words.first().filter(|id| !id.is_empty()).ok_or_else(|| Problem::invalid("no exec was named"))?;
@@ -78,6 +88,10 @@ pub fn kill_exec(words: &[String]) -> Result<(), Problem> {
     let mut guests = guests_of(id);
     for guest in &guests {
         sys::kill(*guest, SIGCONT);
+        // One that has only begun would die of the signal instead of hearing it, and nobody would know why.
+        while !hears(*guest) && started.elapsed() < HEARING {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         sys::kill(*guest, SIGTERM);
     }
     while started.elapsed() < PATIENCE && !guests.is_empty() {

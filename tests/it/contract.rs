@@ -11,6 +11,7 @@ mod lives;
 mod looks;
 mod outages;
 mod sessions;
+mod shelves;
 mod trees;
 
 use crate::support::Fixture;
@@ -134,6 +135,9 @@ contract! {
         looks::c22_changes_are_told,
         looks::c22_changes_outlive_a_restart,
         looks::c23_images_in_use_are_listed,
+        shelves::c24_a_shelf_is_shown_to_many_and_complete_only_in_the_end,
+        shelves::c24_shelves_are_the_scopes_own_and_outlive_their_readers,
+        shelves::c24_an_image_has_one_key_and_a_missing_one_none,
     }
     real {
         ends::c07_a_command_that_kills_its_watcher_still_ends,

@@ -274,6 +274,9 @@ async fn remove_all(engine: &SharedEngine) -> Result<()> {
         let gone = Action::Remove { force: true };
         engine.act(&sandbox.reference.id, gone).await?;
     }
+    for shelf in engine.shelves().await? {
+        engine.remove_shelf(&shelf.name).await?;
+    }
     Ok(())
 }
 

@@ -13,6 +13,7 @@ mod demo;
 mod docker;
 mod exits;
 mod faults;
+mod figures;
 mod index;
 mod packages;
 mod panes;

@@ -35,6 +35,13 @@ const PIDS: u64 = 512;
 /// Nothing takes longer.
 const LONGEST: Duration = Duration::from_mins(15);
 
+/// Settings of the package managers themselves. npm would wait a minute before it tries an index for the third time.
+const ALWAYS: [(&str, &str); 3] = [
+    ("PIP_ROOT_USER_ACTION", "ignore"),
+    ("npm_config_fetch_retry_mintimeout", "1000"),
+    ("npm_config_fetch_retry_maxtimeout", "5000"),
+];
+
 /// What is to be installed.
 pub(super) struct Order<'a> {
     /// Who asks.
@@ -121,7 +128,7 @@ fn explain_network(failure: Failure) -> Failure {
     failure.with_hint("packages are installed with a network; `network` in [deps] names another one, such as \"host\"")
 }
 
-/// Removes what a killed process left of the same work.
+/// Removes what a killed process left of the same work, and packages that have become too old.
 async fn clear_debris(
     context: &Context,
     host: &Host,
@@ -140,8 +147,12 @@ async fn clear_debris(
         lifecycle::act(context, &sandbox.reference, action).await?;
     }
     let shelves = host.engine.shelves().await?.into_iter();
-    for shelf in shelves.filter(|shelf| shelf.key == order.shelf.key && !shelf.complete) {
-        host.engine.remove_shelf(&shelf.name).await?;
+    for shelf in shelves.filter(|shelf| shelf.key == order.shelf.key) {
+        match host.engine.remove_shelf(&shelf.name).await {
+            // What has become too old may still serve a sandbox; it goes with the next pruning.
+            Err(error) if shelf.complete && error.kind == FailureKind::Conflict => {}
+            removed => removed?,
+        }
     }
     Ok(())
 }
@@ -244,7 +255,7 @@ fn environment(index: &IndexSettings) -> Vec<(String, String)> {
             &index.proxy,
         ),
     ];
-    let mut all = vec![("PIP_ROOT_USER_ACTION".to_owned(), "ignore".to_owned())];
+    let mut all: Vec<_> = ALWAYS.map(|(k, v)| (k.to_owned(), v.to_owned())).into();
     for (names, value) in settings {
         let Some(value) = value else { continue };
         all.extend(names.iter().map(|name| ((*name).to_owned(), value.clone())));

@@ -47,6 +47,10 @@ impl Index {
         self.address.port()
     }
 
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     pub(crate) fn pip_url(&self) -> String {
         format!("http://{}/simple/", self.address)
     }
@@ -101,6 +105,11 @@ impl Index {
 
     /// Adds a package for Node that both kinds of programs can load.
     pub(crate) fn npm(&self, name: &str, code: &str) {
+        self.npm_at(&self.npm_url(), name, code);
+    }
+
+    /// The same, with its archive at another address.
+    pub(crate) fn npm_at(&self, registry: &str, name: &str, code: &str) {
         let about =
             format!("{{\"name\": {name:?}, \"version\": \"1.0.0\", \"main\": \"index.js\"}}");
         let tar = tarred(&[
@@ -108,7 +117,7 @@ impl Index {
             ("package/index.js".to_owned(), code.as_bytes().to_vec()),
         ]);
         let file = format!("/{name}/-/{name}-1.0.0.tgz");
-        let tarball = format!("http://{}{file}", self.address);
+        let tarball = format!("{}{file}", registry.trim_end_matches('/'));
         let version =
             serde_json::json!({"name": name, "version": "1.0.0", "dist": {"tarball": tarball}});
         let packument = serde_json::json!({

@@ -19,6 +19,7 @@ mod packages;
 mod panes;
 mod pty;
 mod reaping;
+mod relay;
 mod runs;
 mod story;
 mod support;

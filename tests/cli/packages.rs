@@ -6,6 +6,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::index::Index;
+use crate::relay::{NOWHERE, Proxy, Tls};
 use crate::support::{Place, Ran, python, until};
 
 /// A place whose package managers know only this index.
@@ -299,6 +300,7 @@ fn the_old_and_the_least_used_packages_go() {
     let place = place.with("DEPENDENCY_CACHE_TTL_HOURS", "0");
     let value = run(&place, "python", "import ants", &[]);
     assert_eq!(value["deps_cache"], "miss", "too old to be used");
+    assert_eq!(kept(&place), ["ants"], "the new ones have replaced the old");
     let pruned = place.json_ok(&["cache", "prune"]);
     assert_eq!(pruned[0]["reason"], "expired");
     assert_eq!(place.belongings(), Vec::<String>::new());
@@ -306,6 +308,94 @@ fn the_old_and_the_least_used_packages_go() {
         .run(&["cache", "ls"])
         .ok()
         .says("No packages are kept");
+}
+
+/// Both package managers, each with a program that needs one package.
+const BOTH: [(&str, &str, &str); 2] = [
+    ("python", "import bees\nprint(bees.COUNT)", "7\n"),
+    (
+        "javascript",
+        "console.log(require('sandtop-ants').legs)",
+        "6\n",
+    ),
+];
+
+/// A place whose settings say this of indexes.
+fn place_with(settings: &str) -> Option<Place> {
+    let settings = format!("[deps]\nnetwork = 'host'\n{settings}");
+    Place::docker().map(|place| place.configured(&settings))
+}
+
+#[track_caller]
+fn installs(place: &Place, (language, code, expected): (&str, &str, &str)) {
+    let value = run(place, language, code, &[]);
+    assert_eq!(
+        (&value["deps_cache"], &value["stdout"]),
+        (&json!("miss"), &json!(expected)),
+        "{language}"
+    );
+}
+
+#[test]
+fn an_index_over_tls_is_believed_by_its_certificate_or_by_name() {
+    let index = Index::open();
+    let Some(tls) = Tls::before(index.address()) else {
+        return;
+    };
+    let base = format!("https://{}/", tls.address);
+    index.wheel("bees", "1.0", "COUNT = 7\n", 0);
+    index.npm_at(&base, "sandtop-ants", "module.exports = { legs: 6 };\n");
+    let addresses = format!("index_url = '{base}simple/'\nnpm_registry = '{base}'\n");
+    let Some(place) = place_with(&addresses) else {
+        return;
+    };
+    for (language, code, _) in BOTH {
+        let failed = ran(&place, language, code, &[]).exits(125).json();
+        let message = failed["error"]["message"].as_str().unwrap().to_lowercase();
+        assert!(message.contains("certificate"), "{language}: {message}");
+    }
+    let ca_file = tls.ca_file();
+    let believing = format!("{addresses}ca_file = '{}'\n", ca_file.display());
+    let place = place_with(&believing).unwrap();
+    for one in BOTH {
+        installs(&place, one);
+    }
+    let place = place_with(&format!("{addresses}trusted_host = '127.0.0.1'\n")).unwrap();
+    installs(&place, BOTH[0]);
+}
+
+#[test]
+fn package_managers_go_through_the_proxy() {
+    let index = Index::open();
+    let Some(tls) = Tls::before(index.address()) else {
+        return;
+    };
+    let proxy = Proxy::to(index.address(), tls.address);
+    index.wheel("bees", "1.0", "COUNT = 7\n", 0);
+    // Over plain HTTP pip believes no name that it was not told.
+    let trust = format!("trusted_host = '{NOWHERE}'\n");
+    let ways = [
+        ("http", "GET http:", trust.as_str()),
+        ("https", "CONNECT ", ""),
+    ];
+    for (scheme, request, trust) in ways {
+        let base = format!("{scheme}://{NOWHERE}/");
+        index.npm_at(&base, "sandtop-ants", "module.exports = { legs: 6 };\n");
+        let settings = format!(
+            "index_url = '{base}simple/'\nnpm_registry = '{base}'\nproxy = '{}'\nca_file = '{}'\n{trust}",
+            proxy.url(),
+            tls.ca_file().display(),
+        );
+        let Some(place) = place_with(&settings) else {
+            return;
+        };
+        for one in BOTH {
+            let before = proxy.asked_for(request);
+            installs(&place, one);
+            assert!(proxy.asked_for(request) > before, "{scheme} {}", one.0);
+        }
+    }
+    assert_eq!(index.asked_for(".whl"), 2, "once plain, once over TLS");
 }
 
 #[test]
@@ -380,10 +470,9 @@ fn engines_that_keep_no_packages_say_so() {
         .says("only simulates");
 }
 
-#[test]
-fn the_local_engine_keeps_packages_too() {
-    let mut index = Index::open();
-    let Some(place) = Place::local() else { return };
+/// A place with the engine of this machine, if its Python can install packages.
+fn local_place(index: &Index) -> Option<Place> {
+    let place = Place::local()?;
     let pip = [
         "exec",
         "trial",
@@ -398,9 +487,59 @@ fn the_local_engine_keeps_packages_too() {
     place.run(&["rm", "-f", "trial"]).ok();
     if !has_pip {
         eprintln!("SKIPPED: this machine's python3 has no pip");
-        return;
+        return None;
     }
-    let place = place.with("PIP_INDEX_URL", &index.pip_url());
+    Some(place.with("PIP_INDEX_URL", &index.pip_url()))
+}
+
+/// Makes packages of the local engine as old as that.
+fn age(place: &Place, hours: i64) {
+    let shelves = place.path(&format!(
+        "state/sandtop/local/scope-{}/shelves",
+        place.scope()
+    ));
+    let shelf = fs::read_dir(shelves).unwrap().next().unwrap().unwrap();
+    let file = shelf.path().join("about.json");
+    let mut about: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    let made_at = chrono::Utc::now() - chrono::TimeDelta::hours(hours);
+    about["made_at"] = json!(made_at.to_rfc3339());
+    fs::write(file, about.to_string()).unwrap();
+}
+
+#[test]
+fn packages_older_than_a_day_are_installed_anew_or_pruned() {
+    let index = Index::open();
+    let Some(place) = local_place(&index) else {
+        return;
+    };
+    index.wheel("bees", "1.0", "COUNT = 7\n", 0);
+    let run = |expected: &str| {
+        let args = ["run", "--json", "-l", "py"];
+        let value = place.feed(b"import bees", &args).ok().json();
+        assert_eq!(value["deps_cache"], expected, "{value}");
+    };
+    let kept = || place.json_ok(&["cache", "ls"]).as_array().unwrap().clone();
+    run("miss");
+    age(&place, 23);
+    run("hit");
+    age(&place, 25);
+    assert_eq!(kept()[0]["expired"], true);
+    run("miss");
+    assert_eq!(kept().len(), 1, "the new ones have replaced the old");
+    run("hit");
+    assert_eq!(place.json_ok(&["cache", "prune"]), json!([]));
+    age(&place, 25);
+    let pruned = place.json_ok(&["cache", "prune"]);
+    assert_eq!(pruned[0]["reason"], "expired", "{pruned}");
+    assert_eq!(kept(), Vec::<Value>::new());
+}
+
+#[test]
+fn the_local_engine_keeps_packages_too() {
+    let mut index = Index::open();
+    let Some(place) = local_place(&index) else {
+        return;
+    };
     index.wheel("bees", "1.0", "COUNT = 7\n", 0);
     let code = "import bees, os\nprint(bees.COUNT, os.listdir('/sys/class/net') if os.path.exists('/sys/class/net') else [])\n\
                 try:\n    open(os.path.dirname(bees.__file__) + '/x', 'w')\nexcept OSError as error:\n    print(error.strerror)\n";

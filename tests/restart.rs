@@ -1,4 +1,5 @@
-//! A restart of the engine in the middle of things; alone in its binary, because no other test may need the engine then.
+//! An engine that goes away and comes back in the middle of things; alone in its binary, because no other test may need
+//! the engine then.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -6,25 +7,97 @@
     clippy::indexing_slicing
 )] // A test that cannot go on says so by panicking.
 
+#[path = "cli/pty.rs"]
+mod pty;
 #[path = "cli/support.rs"]
 mod support;
 
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use pty::Terminal;
 use rustix::process::Signal;
 use serde_json::Value;
 use support::{Place, Running, until};
 
+/// An engine that this test, and no other meanwhile, may stop and start; and a place on it, cleaned before it is let go.
+struct Engine {
+    place: Place,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Engine {
+    /// Takes it; `None`, with the reason told, if there is none.
+    fn take() -> Option<Self> {
+        static ALONE: Mutex<()> = Mutex::new(());
+        if std::env::var_os("SANDTOP_TEST_DOCKERD_RESTART").is_none() {
+            eprintln!("SKIPPED: no engine may be restarted: SANDTOP_TEST_DOCKERD_RESTART is unset");
+            return None;
+        }
+        // A test that failed has said so itself.
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(Self {
+            // Without colours, dim is an attribute of the cells.
+            place: Place::docker()?.with("SANDTOP_THEME", "mono"),
+            _alone: alone,
+        })
+    }
+
+    /// Starts, stops or restarts it.
+    #[track_caller]
+    #[allow(clippy::unused_self)] // Only who has taken it may.
+    fn ask_to(&self, verb: &str) {
+        let program = std::env::var(format!("SANDTOP_TEST_DOCKERD_{verb}")).unwrap();
+        Running::start(Command::new(program)).wait().ok();
+    }
+}
+
+impl Drop for Engine {
+    /// The next test needs it, and the cleaning up.
+    fn drop(&mut self) {
+        self.ask_to("START");
+    }
+}
+
+#[test]
+fn the_dashboard_outlives_a_stop_of_the_engine() {
+    let Some(engine) = Engine::take() else { return };
+    let place = &engine.place;
+    let name = place.sandbox(&[]);
+    let mut terminal = Terminal::start_by(place, &[], &[], (30, 100));
+    terminal.until_seen(&name);
+    terminal.until_seen("▶ running");
+    assert!(!terminal.is_dim(&name), "{}", terminal.screen());
+
+    engine.ask_to("STOP");
+    let endpoint = std::env::var("DOCKER_HOST").unwrap();
+    terminal.until_seen(&format!("Lost the engine at {endpoint}"));
+    terminal.until_seen("Next try in");
+    for part in ["Tried: connecting to", "Do: start the engine"] {
+        assert!(terminal.screen().contains(part), "{}", terminal.screen());
+    }
+    assert!(terminal.is_dim(&name), "{}", terminal.screen());
+    // It can be used meanwhile.
+    terminal.type_in("?");
+    terminal.until_seen("Create a sandbox");
+    terminal.escape("Create a sandbox");
+
+    engine.ask_to("START");
+    terminal.until_gone("Lost the engine");
+    // Whether the sandbox has survived is up to the engine's settings; here it has not, and is started from the list.
+    terminal.until_seen("■ stopped");
+    terminal.type_in("S");
+    terminal.until_seen("▶ running");
+    assert!(!terminal.is_dim(&name), "{}", terminal.screen());
+    terminal.type_in("q");
+    assert_eq!(terminal.end_given_back().code, 0);
+}
+
 #[test]
 fn events_and_figures_go_on_after_a_restart_of_the_engine() {
-    let Ok(restart) = std::env::var("SANDTOP_TEST_DOCKERD_RESTART") else {
-        eprintln!(
-            "SKIPPED: SANDTOP_TEST_DOCKERD_RESTART is not set, so no engine may be restarted"
-        );
-        return;
-    };
-    let Some(place) = Place::docker() else { return };
+    let Some(engine) = Engine::take() else { return };
+    let place = &engine.place;
     let name = place.sandbox(&[]);
     let mut events = place.start(&["--json", "events", "--follow"]);
     until("it is connected", || {
@@ -38,17 +111,17 @@ fn events_and_figures_go_on_after_a_restart_of_the_engine() {
     // Nothing makes an engine forget these, but `reap` finds those of ours that nobody needs.
     let [lost, shelf, mark] = ["lost", "shelf", "mark"].map(|word| place.name(word));
     let of = format!("sandtop.shelf.of={shelf}");
-    leave_volume(&place, &lost, &[]);
-    leave_volume(&place, &shelf, &["--label", "sandtop.shelf=1"]);
+    leave_volume(place, &lost, &[]);
+    leave_volume(place, &shelf, &["--label", "sandtop.shelf=1"]);
     leave_volume(
-        &place,
+        place,
         &mark,
         &["--label", "sandtop.shelf=1", "--label", &of],
     );
     let foreign = place.name("foreign");
     place.docker_says(&["volume", "create", &foreign]);
 
-    Running::start(Command::new(restart)).wait().ok();
+    engine.ask_to("RESTART");
     exec.wait().exits(125).says("went away");
     let ended = place.json_ok(&["inspect", &name]);
     if ended["phase"] != "running" {
@@ -85,7 +158,7 @@ fn events_and_figures_go_on_after_a_restart_of_the_engine() {
             assert!(value["name"].is_string());
         }
     }
-    sweep(&place, &lost);
+    sweep(place, &lost);
     let volumes = place.docker_says(&["volume", "ls", "-q"]);
     for spared in [&shelf, &mark, &foreign] {
         assert!(

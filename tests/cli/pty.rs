@@ -1,4 +1,5 @@
 //! A real terminal with the program in it: keys go in, and what a person would see is kept up to date meanwhile.
+#![allow(dead_code)] // Each test binary uses its own part.
 
 use std::io::{Read, Write};
 use std::num::NonZero;
@@ -142,6 +143,19 @@ impl Terminal {
             let at = line.find(part)?;
             Some((row + 1, line[..at].chars().count() + 1))
         })
+    }
+
+    /// Tells whether something stands on the screen, and every cell of it is dim.
+    pub(crate) fn is_dim(&self, part: &str) -> bool {
+        let Some((row, column)) = self.find(part) else {
+            return false;
+        };
+        let seen = self.seen.lock().unwrap();
+        let cell = |at: usize| {
+            let (row, column) = (u16::try_from(row - 1), u16::try_from(column - 1 + at));
+            seen.parser.screen().cell(row.unwrap(), column.unwrap())
+        };
+        (0..part.chars().count()).all(|at| cell(at).is_some_and(vt100::Cell::dim))
     }
 
     pub(crate) fn is_alternate(&self) -> bool {

@@ -203,6 +203,7 @@ fn again(state: &mut AppState, run: Run) -> Vec<Effect> {
         return Vec::new();
     };
     let options = RunOptions {
+        arguments: language.arguments(&run.argv),
         target: Some(Target {
             sandbox: run.sandbox,
             title,

@@ -7,7 +7,7 @@ use super::line::LineInput;
 use super::on_action::open;
 use super::overlay::Overlay;
 use super::{AppState, Effect, running};
-use crate::code::{Language, Wanted};
+use crate::code::{self, Language, Wanted};
 use crate::domain::SandboxRef;
 use crate::keymap::{Action, Key};
 
@@ -50,7 +50,7 @@ pub struct RunForm {
 
 const FIELDS: [(&str, &str, &str); 4] = [
     ("timeout", "the sandbox's", "seconds; 0: no limit"),
-    ("arguments", "none", "words"),
+    ("arguments", "none", "words; quotes keep blanks"),
     ("input", "typed later", "one line for standard input"),
     (
         "packages",
@@ -126,10 +126,10 @@ impl RunForm {
             let merged = wanted.merge(installer, &[]);
             merged.map_err(|words| format!("packages: {words}"))?;
         }
-        let words = self.text("arguments");
+        let arguments = code::words(&self.text("arguments"));
         Ok(RunOptions {
             timeout,
-            arguments: words.split_whitespace().map(str::to_owned).collect(),
+            arguments: arguments.map_err(|words| format!("arguments: {words}"))?,
             input: Some(self.text("input")).filter(|text| !text.is_empty()),
             wanted,
             target: None,

@@ -261,7 +261,10 @@ mod tests {
         app.keys("2 o");
         app.typed("2.5");
         app.keys("tab");
-        app.typed("-x y");
+        app.typed("-x 'y z");
+        assert!(app.screen().contains("arguments: the quote ' has no end"));
+        app.typed("'");
+        assert!(!app.screen().contains("has no end"));
         app.keys("tab");
         app.typed("one line");
         app.keys("tab");
@@ -277,7 +280,7 @@ mod tests {
             program.timeout,
             Some(std::time::Duration::from_millis(2500))
         );
-        assert_eq!(program.arguments, ["-x", "y"]);
+        assert_eq!(program.arguments, ["-x", "y z"]);
         assert_eq!(
             program.wanted,
             Wanted::Also(vec!["rich>=13,<14".to_owned()])

@@ -14,6 +14,9 @@ const BUILT_IN: &str = include_str!("../../assets/languages.toml");
 /// Stands for the program's file in a command.
 const FILE: &str = "{file}";
 
+/// What names of the files start with into which programs are written.
+pub(crate) const FILE_MARK: &str = ".sandtop-";
+
 /// A language as it is written down; what is left out is unknown or comes from the built-in one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -176,6 +179,21 @@ impl Language {
         filled.chain(arguments.iter().cloned()).collect()
     }
 
+    /// Returns the arguments in a command that ran a file of it.
+    #[must_use]
+    pub fn arguments(&self, argv: &[String]) -> Vec<String> {
+        let names_file = |word: &String| {
+            let name = word.rsplit('/').next();
+            name.is_some_and(|name| name.starts_with(FILE_MARK))
+        };
+        let words = self.definition().run.as_deref().unwrap_or_default();
+        let after_file = words.iter().rev().take_while(|word| !word.contains(FILE));
+        let given = argv.iter().rposition(names_file);
+        let given = given.map(|file| file + 1 + after_file.count());
+        let given = given.and_then(|from| argv.get(from..));
+        given.unwrap_or_default().to_vec()
+    }
+
     /// Tells whether a word is its name, an alias or an ending.
     fn answers_to(&self, word: &str) -> bool {
         let definition = self.definition();
@@ -312,6 +330,21 @@ mod tests {
             );
             assert!(!language.needs().is_empty(), "{language:?}");
             assert!(language.starter().ends_with('\n'), "{language:?}");
+        }
+    }
+
+    #[test]
+    fn arguments_are_found_again_in_the_command() {
+        let toml = "[odd]\nrun = ['odd', '--file={file}', '--quiet']\n";
+        let languages = Languages::with(toml::from_str(toml).expect("a definition"));
+        let given = ["a b", "", "-x"].map(str::to_owned);
+        for language in languages.iter() {
+            let command = language.command("/workspace/.sandtop-0123.x", &given);
+            assert_eq!(language.arguments(&command), given, "{language:?}");
+            let launched = ["sh", "-c", "…/x", "/workspace/.sandtop-0123.x"].map(str::to_owned);
+            let launched = [&launched[..], &command].concat();
+            assert_eq!(language.arguments(&launched), given, "{language:?}");
+            assert!(language.arguments(&given).is_empty(), "no file");
         }
     }
 

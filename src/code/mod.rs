@@ -23,8 +23,10 @@ use std::collections::BTreeSet;
 use std::thread;
 
 pub use finding::{Finding, Policy, Severity, UNCHECKED, Verdict, is_safe};
+pub(crate) use language::FILE_MARK;
 pub use language::{Definition, Dialect, Installer, Language, Languages};
 pub use packages::{Requirement, Wanted};
+pub(crate) use shell::words;
 
 use lines::Findings;
 

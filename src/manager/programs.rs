@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::context::Context;
 use super::packages::{self, Provided, Wish};
 use super::{Host, lifecycle};
-use crate::code::{self, Around, Report, Requirement, Wanted};
+use crate::code::{self, Around, FILE_MARK, Report, Requirement, Wanted};
 use crate::domain::{Code, EngineKind, ExecSpec, RequestId, Sandbox, SandboxPath, SandboxRef};
 use crate::engine::Note;
 use crate::protocol::{
@@ -309,7 +309,7 @@ fn path_of(sandbox: &Sandbox, program: &Program, is_module: bool) -> Result<Sand
         "js" if is_module => "mjs",
         other => other,
     };
-    let name = format!(".sandtop-{hash}.{extension}");
+    let name = format!("{FILE_MARK}{hash}.{extension}");
     sandbox.work_dir.join(name.as_bytes()).map_err(|error| {
         Failure::new(
             FailureKind::Invalid,

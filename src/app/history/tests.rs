@@ -55,7 +55,10 @@ fn ended(id: &str, code: i32) -> Run {
 }
 
 fn with_code(id: &str) -> Run {
+    let file = "/workspace/.sandtop-0.py";
+    let argv = ["sh", "-c", "…", file, "python3", file, "a b", "c"];
     Run {
+        argv: argv.map(str::to_owned).into(),
         code: Some(Code {
             language: "python".to_owned(),
             text: "\nprint(6 * 7)\n".to_owned(),
@@ -162,6 +165,7 @@ fn code_runs_again_the_usual_way_and_a_command_by_its_words() {
     let program = program.expect("a program");
     assert_eq!(program.language.name(), "python");
     assert_eq!(&program.code[..], b"\nprint(6 * 7)\n");
+    assert_eq!(program.arguments, ["a b", "c"]);
     let mut app = listed();
     app.keys("j r");
     let sent = app.commands();

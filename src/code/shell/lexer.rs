@@ -41,6 +41,10 @@ pub(super) struct Lexer<'a> {
     pub(super) variables: HashMap<String, String>,
     /// Programs found inside.
     pub(super) inner: Vec<Inner>,
+    /// What the text ended in.
+    pub(super) open: Option<Open>,
+    /// Whether anything but blanks and quotes has a meaning.
+    pub(super) expands: bool,
     /// Here-documents whose bodies start at the next line.
     awaited: Vec<(String, bool)>,
     expects_delimiter: Option<bool>,
@@ -54,10 +58,28 @@ impl<'a> Lexer<'a> {
             at: 0,
             variables: HashMap::new(),
             inner: Vec::new(),
+            open: None,
+            expands: true,
             awaited: Vec::new(),
             expects_delimiter: None,
             ready: Vec::new(),
         }
+    }
+
+    /// Reads words that no shell will expand.
+    pub(super) fn of_words(source: &'a str) -> Self {
+        Self {
+            expands: false,
+            ..Self::new(source)
+        }
+    }
+
+    /// Returns the next word and takes all between blanks for one.
+    pub(super) fn next_word(&mut self) -> Option<String> {
+        while matches!(self.peek()?, ' ' | '\t' | '\n' | '\r') {
+            self.bump();
+        }
+        Some(self.word().text)
     }
 
     pub(super) fn rest(&self) -> &'a str {
@@ -176,17 +198,18 @@ impl<'a> Lexer<'a> {
 
     fn word(&mut self) -> Word {
         let mut word = Word::plain("", self.at);
-        if self.rest().starts_with('~') {
+        if self.expands && self.rest().starts_with('~') {
             self.tilde(&mut word);
         }
         while let Some(c) = self.peek() {
             match c {
-                ' ' | '\t' | '\n' | '\r' | ';' | '&' | '|' | '(' | ')' | '<' | '>' => break,
+                ' ' | '\t' | '\n' | '\r' => break,
+                ';' | '&' | '|' | '(' | ')' | '<' | '>' if self.expands => break,
                 '\'' => self.single_quoted(&mut word),
                 '"' => self.double_quoted(&mut word),
                 '\\' => self.escaped(&mut word),
-                '$' => self.dollar(&mut word, Quoting::None),
-                '`' => self.backquoted(&mut word),
+                '$' if self.expands => self.dollar(&mut word, Quoting::None),
+                '`' if self.expands => self.backquoted(&mut word),
                 _ => {
                     word.text.push(c);
                     self.bump();
@@ -295,6 +318,14 @@ impl<'a> Lexer<'a> {
             self.inner.push(Inner { at, source });
         }
     }
+}
+
+/// A quote that was begun and has no end.
+#[derive(Debug, PartialEq, Eq, Clone, Copy)]
+pub(super) enum Open {
+    Single,
+    Double,
+    Backslash,
 }
 
 /// What a dollar stands in.

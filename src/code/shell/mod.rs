@@ -10,6 +10,7 @@ mod unwrap;
 mod word;
 
 use command::{Simple, commands};
+use lexer::{Lexer, Open};
 use rules::Judge;
 use word::{Word, bare};
 
@@ -37,6 +38,21 @@ struct Waiting {
     at: usize,
     is_exact: bool,
     depth: usize,
+}
+
+/// Cuts a line into words as a shell would: at blanks that are not quoted. Nothing else has a meaning in it.
+///
+/// # Errors
+/// A quote has no end; the sentence says which.
+pub(crate) fn words(line: &str) -> Result<Vec<String>, String> {
+    let mut lexer = Lexer::of_words(line);
+    let words = std::iter::from_fn(|| lexer.next_word()).collect();
+    match lexer.open {
+        None => Ok(words),
+        Some(Open::Single) => Err("the quote ' has no end".to_owned()),
+        Some(Open::Double) => Err("the quote \" has no end".to_owned()),
+        Some(Open::Backslash) => Err("nothing follows the last \\".to_owned()),
+    }
 }
 
 /// Judges a program and all programs in it.
@@ -128,4 +144,37 @@ fn judge_one(program: &Waiting, hits: &mut Vec<Hit>) -> Vec<Waiting> {
 fn without_marks(source: &str) -> String {
     let is_mark = |c: char| c.is_ascii_control() && !matches!(c, '\n' | '\t' | '\r');
     source.replace(is_mark, "?")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_cut_at_blanks_that_are_not_quoted() {
+        let table: [(&str, &[&str]); 9] = [
+            ("", &[]),
+            (" a  b\tc\n", &["a", "b", "c"]),
+            ("'a b' \"c d\" e\\ f", &["a b", "c d", "e f"]),
+            ("a'b'\"c\"d", &["abcd"]),
+            ("'' \"\"", &["", ""]),
+            (
+                "it\\'s \"it's\" 'say \"x\"'",
+                &["it's", "it's", "say \"x\""],
+            ),
+            (r#""\$ \" \\ \n""#, &[r#"$ " \ \n"#]),
+            (
+                "$HOME `x` $(y) a|b;c>d #e ~ *?[{",
+                &["$HOME", "`x`", "$(y)", "a|b;c>d", "#e", "~", "*?[{"],
+            ),
+            ("'*' \u{1}\u{3} é", &["*", "\u{1}\u{3}", "é"]),
+        ];
+        for (line, expected) in table {
+            let expected: Vec<_> = expected.iter().map(ToString::to_string).collect();
+            assert_eq!(words(line), Ok(expected), "{line:?}");
+        }
+        for line in ["'", "a 'b", "\"", "x \"y \\\"", "\\", "a \\"] {
+            assert!(words(line).is_err(), "{line:?}");
+        }
+    }
 }

@@ -1,15 +1,21 @@
 //! Quotes of the shell: single, double, back and numbered ones.
 
-use super::lexer::{Inner, Lexer, Quoting};
+use super::lexer::{Inner, Lexer, Open, Quoting};
 use super::word::{UNKNOWN, Word, plain};
 
 impl Lexer<'_> {
+    /// Returns what stands for a quoted character.
+    fn quoted(&self, c: char) -> char {
+        if self.expands { plain(c) } else { c }
+    }
+
     pub(super) fn escaped(&mut self, word: &mut Word) {
         self.bump();
         word.quoted = true;
         match self.bump() {
-            Some('\n') | None => {}
-            Some(c) => word.text.push(plain(c)),
+            Some('\n') => {}
+            None => self.open = Some(Open::Backslash),
+            Some(c) => word.text.push(self.quoted(c)),
         }
     }
 
@@ -20,8 +26,9 @@ impl Lexer<'_> {
             if c == '\'' {
                 return;
             }
-            word.text.push(plain(c));
+            word.text.push(self.quoted(c));
         }
+        self.open = Some(Open::Single);
     }
 
     pub(super) fn double_quoted(&mut self, word: &mut Word) {
@@ -38,17 +45,18 @@ impl Lexer<'_> {
                     match self.bump() {
                         Some('\n') | None => {}
                         Some(c @ ('$' | '`' | '"' | '\\')) => word.text.push(c),
-                        Some(c) => word.text.extend(['\\', plain(c)]),
+                        Some(c) => word.text.extend(['\\', self.quoted(c)]),
                     }
                 }
-                '$' => self.dollar(word, Quoting::Double),
-                '`' => self.backquoted(word),
+                '$' if self.expands => self.dollar(word, Quoting::Double),
+                '`' if self.expands => self.backquoted(word),
                 _ => {
-                    word.text.push(plain(c));
+                    word.text.push(self.quoted(c));
                     self.bump();
                 }
             }
         }
+        self.open = Some(Open::Double);
     }
 
     pub(super) fn backquoted(&mut self, word: &mut Word) {

@@ -1,12 +1,14 @@
-//! The few system calls that the standard library does not offer: processes, signals and pipes. What the
+//! The few system calls that the standard library does not offer: processes, signals, pipes and a change of names. What the
 //! keeper needs besides is in `kernel.rs` and `sockets.rs`; there is no other unsafe code in the guest but a line that clears a
 //! variable.
 
-use std::ffi::{c_int, c_long, c_ulong};
+use std::ffi::{CString, c_char, c_int, c_long, c_uint, c_ulong};
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -67,6 +69,7 @@ unsafe extern "C" {
     fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int;
     fn signalfd(fd: c_int, set: *const SigSet, flags: c_int) -> c_int;
     fn fcntl(fd: c_int, command: c_int, ...) -> c_int;
+    fn renameat2(from_folder: c_int, from: *const c_char, to_folder: c_int, to: *const c_char, flags: c_uint) -> c_int;
     fn wait4(pid: c_int, status: *mut c_int, options: c_int, usage: *mut Rusage) -> c_int;
     fn sigemptyset(set: *mut SigSet) -> c_int;
     fn sigaddset(set: *mut SigSet, signal: c_int) -> c_int;
@@ -103,6 +106,18 @@ pub fn widen_pipes() {
     for stream in [0, 1] {
         // SAFETY: the command takes one number and touches no memory; a refusal leaves the pipe as it is.
         unsafe { fcntl(stream, F_SETPIPE_SZ, PIPE_BYTES) };
+    }
+}
+
+/// Gives each of two files the other's name, in one step.
+pub fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    const AT_FDCWD: c_int = -100;
+    const RENAME_EXCHANGE: c_uint = 2;
+    let (one, other) = (CString::new(one.as_os_str().as_bytes())?, CString::new(other.as_os_str().as_bytes())?);
+    // SAFETY: both names live through the call.
+    match unsafe { renameat2(AT_FDCWD, one.as_ptr(), AT_FDCWD, other.as_ptr(), RENAME_EXCHANGE) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 

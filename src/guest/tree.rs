@@ -9,10 +9,14 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use crate::files::{describe, for_each_record, open_file, path};
 use crate::finish::Problem;
+use crate::sys;
 use crate::wire::{self, Decoder, Entry, Record};
 
 /// Opening must not follow a link that appears in between.
 const O_NOFOLLOW: i32 = if cfg!(target_arch = "aarch64") { 0o100_000 } else { 0o400_000 };
+
+/// Opening holds a file without reading or writing it.
+const O_PATH: i32 = 0o10_000_000;
 
 /// `guest pack PATH`: writes the tree at PATH, a link at its root followed.
 pub fn pack(words: &[String]) -> Result<(), Problem> {
@@ -66,6 +70,7 @@ fn pack_file(place: &Path, entry: Entry, out: &mut impl Write) -> Result<(), Pro
         }
         *head = wire::data_head(got);
         send(out, record.get(..wire::DATA_HEAD + got).unwrap_or_default())?;
+        send(out, wire::padding(got))?;
     }
 }
 
@@ -78,6 +83,8 @@ pub fn unpack(words: &[String]) -> Result<(), Problem> {
     if done.is_err() {
         target.give_up();
     }
+    // A big file that was replaced goes when this process ends; whoever waits for our last words need not wait for that.
+    std::mem::forget(target.replaced.take());
     done
 }
 
@@ -89,12 +96,14 @@ struct Target {
     growing: PathBuf,
     file: Option<(File, PathBuf, Entry)>,
     folders: Vec<(PathBuf, u32)>,
+    /// The file replaced last: it has no name any more, and takes up room as long as it is held.
+    replaced: Option<File>,
 }
 
 impl Target {
     fn new(root: &Path) -> Self {
         let growing = if root.is_dir() { root.to_path_buf() } else { part(root) };
-        Self { root: root.to_path_buf(), growing, file: None, folders: Vec::new() }
+        Self { root: root.to_path_buf(), growing, file: None, folders: Vec::new(), replaced: None }
     }
 
     fn is_new(&self) -> bool {
@@ -145,10 +154,10 @@ impl Target {
     fn finish_file(&mut self) -> Result<(), Problem> {
         let Some((file, place, entry)) = self.file.take() else { return Ok(()) };
         let changed = u64::try_from(entry.seconds).map(|s| UNIX_EPOCH + Duration::new(s, entry.nanos));
-        let finish = || {
+        let mut finish = || {
             file.set_permissions(fs::Permissions::from_mode(entry.mode & 0o777))?;
             changed.map_or(Ok(()), |time| file.set_times(FileTimes::new().set_modified(time)))?;
-            if self.is_new() { Ok(()) } else { fs::rename(part(&place), &place) }
+            if self.is_new() { Ok(()) } else { self.settle(&part(&place), &place) }
         };
         finish().map_err(|e: io::Error| {
             let _ = fs::remove_file(self.file_place(&place));
@@ -165,7 +174,20 @@ impl Target {
         if !self.is_new() {
             return Ok(());
         }
-        fs::rename(&self.growing, &self.root).map_err(|e| Problem::on(self.root.as_os_str().as_bytes(), &e))
+        let (grown, root) = (self.growing.clone(), self.root.clone());
+        self.settle(&grown, &root).map_err(|e| Problem::on(root.as_os_str().as_bytes(), &e))
+    }
+
+    /// Gives what has grown its name; there is something whole under that name at any moment.
+    ///
+    /// Renaming over a file makes some file systems write the new one to disk first, which takes as long as the copy itself.
+    fn settle(&mut self, grown: &Path, place: &Path) -> io::Result<()> {
+        let is_file = |path| fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file());
+        if is_file(grown) && is_file(place) && sys::exchange(grown, place).is_ok() {
+            self.replaced = fs::OpenOptions::new().read(true).custom_flags(O_PATH).open(grown).ok();
+            return fs::remove_file(grown);
+        }
+        fs::rename(grown, place)
     }
 
     /// Returns where a file grows.

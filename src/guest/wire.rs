@@ -5,7 +5,7 @@ mod records;
 use std::collections::BTreeMap;
 
 pub use records::{
-    DATA_HEAD, DATA_PIECE, Decoder, Entry, Record, data_head, end_bytes, entry_bytes,
+    DATA_HEAD, DATA_PIECE, Decoder, Entry, Record, data_head, end_bytes, entry_bytes, padding,
 };
 
 /// Where the engine mounts the guest program.

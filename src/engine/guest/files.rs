@@ -243,8 +243,9 @@ async fn feed(mut stdin: ExecStdin, mut items: TreeStream) -> Result<ExecStdin> 
 async fn send_data(stdin: &mut ExecStdin, bytes: &[u8]) -> std::io::Result<()> {
     for piece in bytes.chunks(wire::DATA_PIECE) {
         let head = wire::data_head(piece.len());
-        // One write for both: a head on its own would cost every process on the way a turn.
-        stdin.write_all_buf(&mut head.chain(piece)).await?;
+        // One write for all: a head on its own would cost every process on the way a turn.
+        let mut record = head.chain(piece).chain(wire::padding(piece.len()));
+        stdin.write_all_buf(&mut record).await?;
     }
     Ok(())
 }

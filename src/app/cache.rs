@@ -1,9 +1,12 @@
 //! The panel of installed packages: what is kept for the next run, and what can go.
 
+use ratatui::layout::Rect;
+
 use super::on_action::{open, submit};
 use super::on_overlay::scrolled;
 use super::overlay::{Confirm, Overlay};
 use super::pending::Purpose as For;
+use super::sheet::{Shape, Sheet};
 use super::{AppState, Effect, Tone, Wish};
 use crate::domain::{Cleared, Stocked};
 use crate::keymap::Action;
@@ -17,6 +20,19 @@ pub struct CachePanel {
     pub all: Vec<Stocked>,
     /// The chosen one.
     pub at: usize,
+}
+
+impl CachePanel {
+    /// Places it.
+    #[must_use]
+    pub fn sheet(&self, screen: Rect) -> Sheet {
+        let shape = Shape {
+            width: 96,
+            head: 1,
+            foot: 2,
+        };
+        Sheet::new(screen, shape, self.all.len(), self.at)
+    }
 }
 
 /// Asks what there is.

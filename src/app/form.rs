@@ -6,7 +6,11 @@ mod tests;
 
 pub use choices::Choice;
 
+use ratatui::layout::Rect;
+
+use super::layout::{form_area, form_parts};
 use super::line::LineInput;
+use super::sheet::Sheet;
 use crate::config::{Config, NewSandbox};
 use crate::domain::{Owner, SandboxSpec};
 use crate::keymap::Key;
@@ -84,6 +88,27 @@ impl CreateForm {
             self.choices.typed_again();
             self.at = row;
         }
+    }
+
+    /// Lists the fields in their place.
+    #[must_use]
+    pub fn field_sheet(&self, screen: Rect) -> Sheet {
+        let [body, ..] = self.parts(screen);
+        Sheet::bare(body, self.fields.len(), self.at)
+    }
+
+    /// Lists what can be picked in its place; what is picked is in sight.
+    #[must_use]
+    pub fn choice_sheet(&self, screen: Rect) -> Sheet {
+        let [_, body, ..] = self.parts(screen);
+        let at = self.picked().unwrap_or(0);
+        Sheet::bare(body, self.choices().len(), at)
+    }
+
+    /// Divides it: fields, what can be picked, what is wrong, keys.
+    #[must_use]
+    pub fn parts(&self, screen: Rect) -> [Rect; 4] {
+        form_parts(form_area(screen, self.fields.len()), self.fields.len())
     }
 
     /// Takes a key into the field; true if it changed something.

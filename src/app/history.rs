@@ -3,11 +3,14 @@
 #[cfg(test)]
 pub(crate) mod tests;
 
+use ratatui::layout::Rect;
+
 use super::on_action::{focus, open, submit};
 use super::on_overlay::scrolled;
 use super::overlay::Overlay;
 use super::pending::Purpose as For;
 use super::run_form::{RunOptions, Target};
+use super::sheet::{Shape, Sheet};
 use super::{AppState, Effect, Mode, Pane, Tone, Wish, comparing, fulfil, live, running, streams};
 use crate::domain::{Code, ExecId, ExecSpec, Run, SandboxRef, StdinMode};
 use crate::keymap::Action;
@@ -43,6 +46,17 @@ impl HistoryPanel {
             at: 0,
             marks: Vec::new(),
         }
+    }
+
+    /// Places it.
+    #[must_use]
+    pub fn sheet(&self, screen: Rect) -> Sheet {
+        let shape = Shape {
+            width: 110,
+            head: 1,
+            foot: 1,
+        };
+        Sheet::new(screen, shape, self.runs.len(), self.at)
     }
 
     /// Takes the list anew; the same run stays chosen.

@@ -150,17 +150,11 @@ pub fn palette_area(screen: Rect) -> Rect {
     popup(screen, 72, 20)
 }
 
-/// Places a list of some lines.
+/// Places a list of some lines, between header and footer as well.
 #[must_use]
 pub fn list_area(screen: Rect, lines: usize, width: u16) -> Rect {
     let height = u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(2);
-    popup(screen, width, height)
-}
-
-/// Places the list of some runs: its head, its foot and the border besides.
-#[must_use]
-pub fn history_area(screen: Rect, runs: usize) -> Rect {
-    list_area(screen, runs.max(1) + 2, 110)
+    popup(screen, width, height.min(inspect_area(screen).height))
 }
 
 /// Rows of the form for what can be picked, what is wrong and the keys.
@@ -171,6 +165,18 @@ const BELOW_FIELDS: usize = 6;
 pub fn form_area(screen: Rect, fields: usize) -> Rect {
     let height = u16::try_from(fields + BELOW_FIELDS + 2).unwrap_or(u16::MAX);
     popup(screen, 74, height.min(screen.height.saturating_sub(1)))
+}
+
+/// Divides the form: fields, what can be picked, what is wrong, keys.
+#[must_use]
+pub fn form_parts(area: Rect, fields: usize) -> [Rect; 4] {
+    let parts = [
+        Constraint::Length(u16::try_from(fields).unwrap_or(u16::MAX)),
+        Constraint::Fill(1),
+        Constraint::Length(1),
+        Constraint::Length(1),
+    ];
+    Layout::vertical(parts).areas(area.inner(ratatui::layout::Margin::new(1, 1)))
 }
 
 /// Whether room is needed to say that no engine answers.

@@ -33,6 +33,7 @@ pub mod run_form;
 mod running;
 pub mod sandboxes;
 pub mod scrolling;
+pub mod sheet;
 pub mod shell;
 pub mod shells;
 pub mod snippets;

@@ -179,8 +179,7 @@ fn in_columns(state: &mut AppState, at: usize, action: Action) -> Vec<Effect> {
 }
 
 fn in_palette(state: &mut AppState, mut palette: Palette, action: Action) -> Vec<Effect> {
-    let read_only = state.settings.read_only;
-    let found = palette.found(|action| !(read_only && action.mutates()));
+    let found = palette.found(state.settings.read_only);
     match action {
         Action::Accept => match found.get(palette.chosen) {
             Some(action) => return on_action::run(state, *action),

@@ -1,13 +1,17 @@
 //! What lies over the panes: help, questions, the palette, forms and viewers. One at a time has the keys.
 
+use ratatui::layout::Rect;
+
 use super::cache::CachePanel;
 use super::comparing::Comparison;
 use super::form::CreateForm;
 use super::history::HistoryPanel;
 use super::inspect::InspectState;
+use super::layout::palette_area;
 use super::line::LineInput;
 use super::reap::ReapPreview;
 use super::run_form::RunForm;
+use super::sheet::{Shape, Sheet};
 use super::snippets::SnippetPanel;
 use super::wish::{Question, Wish};
 use crate::keymap::Action;
@@ -98,9 +102,9 @@ pub struct Palette {
 }
 
 impl Palette {
-    /// Lists the actions whose word or sentence holds what was typed.
+    /// Lists the actions whose word or sentence holds what was typed, and which may be done.
     #[must_use]
-    pub fn found(&self, allowed: impl Fn(Action) -> bool) -> Vec<Action> {
+    pub fn found(&self, read_only: bool) -> Vec<Action> {
         let wanted = self.line.text().to_lowercase();
         let holds = |action: &Action| {
             let text = format!("{} {}", action.word(), action.sentence().to_lowercase());
@@ -109,15 +113,20 @@ impl Palette {
         Action::ALL
             .iter()
             .copied()
-            .filter(|action| allowed(*action))
+            .filter(|action| !(read_only && action.mutates()))
             .filter(holds)
             .collect()
     }
 
-    /// Returns the first action that is shown where some rows fit.
+    /// Places it, with what was typed above so many found actions.
     #[must_use]
-    pub fn first(&self, height: usize) -> usize {
-        self.chosen.saturating_sub(height.saturating_sub(1))
+    pub fn sheet(&self, screen: Rect, found: usize) -> Sheet {
+        let shape = Shape {
+            width: 72,
+            head: 1,
+            foot: 0,
+        };
+        Sheet::within(palette_area(screen), shape, found, self.chosen)
     }
 
     /// Moves the choice.

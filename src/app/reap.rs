@@ -1,9 +1,12 @@
 //! The preview of reaping: who would go and why, each with a tick, then one confirmation.
 
+use ratatui::layout::Rect;
+
 use super::on_action::{open, submit};
 use super::on_overlay::scrolled;
 use super::overlay::Overlay;
 use super::pending::Purpose as For;
+use super::sheet::{Shape, Sheet};
 use super::{AppState, Effect, Tone};
 use crate::config::ManagerSettings;
 use crate::domain::{ReapRules, Reaped, Verdict};
@@ -19,6 +22,19 @@ pub struct ReapPreview {
     pub leftovers: Vec<Leftover>,
     /// The chosen row.
     pub at: usize,
+}
+
+impl ReapPreview {
+    /// Places it.
+    #[must_use]
+    pub fn sheet(&self, screen: Rect) -> Sheet {
+        let shape = Shape {
+            width: 92,
+            head: 0,
+            foot: 2,
+        };
+        Sheet::new(screen, shape, self.rows.len(), self.at)
+    }
 }
 
 /// One sandbox of the preview.

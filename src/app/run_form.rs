@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use ratatui::layout::Rect;
+
 use super::form::Field;
 use super::line::LineInput;
 use super::on_action::open;
 use super::overlay::Overlay;
+use super::sheet::{Shape, Sheet};
 use super::{AppState, Effect, running};
 use crate::code::{self, Language, Wanted};
 use crate::domain::SandboxRef;
@@ -79,6 +82,17 @@ impl RunForm {
             code,
             language,
         }
+    }
+
+    /// Places it: fields, and below them what is known of the code and what is wrong.
+    #[must_use]
+    pub fn sheet(&self, screen: Rect) -> Sheet {
+        let shape = Shape {
+            width: 84,
+            head: 0,
+            foot: 4,
+        };
+        Sheet::new(screen, shape, self.fields.len(), self.at)
     }
 
     /// Takes a key into the field.

@@ -1,8 +1,11 @@
 //! The library of snippets: programs kept on this machine, beside a first program for each language.
 
+use ratatui::layout::Rect;
+
 use super::on_action::open;
 use super::on_overlay::scrolled;
 use super::overlay::{Confirm, Overlay};
+use super::sheet::{Shape, Sheet};
 use super::{AppState, Effect, Pane, Purpose, Question, Tone, Wish, fulfil, on_action};
 use crate::code::Language;
 use crate::keymap::Action;
@@ -71,6 +74,19 @@ pub struct SnippetPanel {
     pub entries: Vec<Entry>,
     /// The chosen one.
     pub at: usize,
+}
+
+impl SnippetPanel {
+    /// Places it.
+    #[must_use]
+    pub fn sheet(&self, screen: Rect) -> Sheet {
+        let shape = Shape {
+            width: 68,
+            head: 0,
+            foot: 0,
+        };
+        Sheet::new(screen, shape, self.entries.len(), self.at)
+    }
 }
 
 /// Something that can be opened.

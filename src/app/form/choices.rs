@@ -87,25 +87,35 @@ impl CreateForm {
         found
     }
 
+    /// Returns which choice the field holds.
+    #[must_use]
+    pub fn picked(&self) -> Option<usize> {
+        let text = self.fields.get(self.at)?.line.text();
+        self.choices()
+            .iter()
+            .position(|choice| choice.value == text)
+    }
+
     /// Puts the next or previous choice into the field.
     pub fn pick(&mut self, forward: bool) {
-        let found = self.choices();
-        let Some(field) = self.fields.get_mut(self.at) else {
-            return;
-        };
-        let text = field.line.text();
-        let at = found.iter().position(|choice| choice.value == text);
-        let next = match (at, forward) {
+        let count = self.choices().len();
+        let next = match (self.picked(), forward) {
             (Some(at), true) => at + 1,
-            (Some(at), false) => at + found.len() - 1,
+            (Some(at), false) => at + count - 1,
             (None, true) => 0,
-            (None, false) => found.len().saturating_sub(1),
+            (None, false) => count.saturating_sub(1),
         };
-        let Some(choice) = found.get(next % found.len().max(1)) else {
-            return;
-        };
-        self.choices.typed.get_or_insert(text);
-        field.line = super::LineInput::new(&choice.value);
+        self.pick_at(next % count.max(1));
+    }
+
+    /// Puts a choice into the field.
+    pub fn pick_at(&mut self, at: usize) {
+        let found = self.choices();
+        if let (Some(choice), Some(field)) = (found.get(at), self.fields.get_mut(self.at)) {
+            let text = field.line.text();
+            self.choices.typed.get_or_insert(text);
+            field.line = super::LineInput::new(&choice.value);
+        }
     }
 
     /// Tells whether the image needs no pull; `None` while the engine has not told.

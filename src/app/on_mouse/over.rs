@@ -4,12 +4,9 @@ use ratatui::layout::{Margin, Position, Rect};
 
 use super::WHEEL;
 use crate::app::inspect::Tab;
-use crate::app::layout::{
-    confirm_area, form_area, history_area, inspect_area, list_area, palette_area,
-};
+use crate::app::layout::{confirm_area, inspect_area};
 use crate::app::overlay::{Confirm, Overlay};
-use crate::app::sandboxes::Column;
-use crate::app::{AppState, Effect, Mouse, MouseKind, inspect, on_overlay};
+use crate::app::{AppState, Effect, Mouse, MouseKind, inspect, on_overlay, sheet};
 use crate::keymap::Action;
 use crate::text::display_width;
 
@@ -64,33 +61,25 @@ fn press(state: &mut AppState, at: Position) -> Vec<Effect> {
             action.map_or_else(Vec::new, |action| on_overlay::run(state, action))
         }
         Some(Overlay::Inspect(_)) => press_tab(state, inspect_area(screen), at),
-        Some(Overlay::Palette(_)) => press_palette(state, palette_area(screen), at),
-        Some(Overlay::Columns { .. }) => {
-            let area = list_area(screen, Column::ALL.len() + 1, 44);
-            press_row(state, area, at, Column::ALL.len())
-        }
-        Some(Overlay::Reap(preview)) => {
-            let rows = preview.rows.len();
-            let area = list_area(screen, rows.max(1) + preview.leftovers.len() + 2, 92);
-            press_row(state, area, at, rows)
-        }
-        Some(Overlay::History(panel)) => {
-            let rows = panel.runs.len();
-            press_run(state, history_area(screen, rows), at, rows)
-        }
-        Some(Overlay::Create(form)) => {
-            let area = inner(form_area(screen, form.fields.len()));
-            press_field(state, area, at)
+        Some(
+            Overlay::Palette(_)
+            | Overlay::Columns { .. }
+            | Overlay::Reap(_)
+            | Overlay::History(_)
+            | Overlay::Snippets(_)
+            | Overlay::Cache(_)
+            | Overlay::Run(_),
+        ) => press_row(state, at),
+        Some(Overlay::Create(_)) => {
+            press_form(state, at);
+            Vec::new()
         }
         Some(
             Overlay::Help { .. }
             | Overlay::Log { .. }
             | Overlay::Events { .. }
             | Overlay::Findings { .. }
-            | Overlay::Run(_)
             | Overlay::Comparison(_)
-            | Overlay::Cache(_)
-            | Overlay::Snippets(_)
             | Overlay::Ask(_),
         )
         | None => Vec::new(),
@@ -137,73 +126,35 @@ fn press_tab(state: &mut AppState, area: Rect, at: Position) -> Vec<Effect> {
     inspect::ask(state)
 }
 
-/// Does the action in a row of the palette; the first row holds what was typed.
-fn press_palette(state: &mut AppState, area: Rect, at: Position) -> Vec<Effect> {
-    let inner = inner(area);
-    if !inner.contains(at) || at.y == inner.y {
-        return Vec::new();
-    }
-    let height = usize::from(inner.height.saturating_sub(1)).max(1);
-    let read_only = state.settings.read_only;
-    let Some(Overlay::Palette(palette)) = &mut state.view.overlay else {
+/// Chooses a row; what that does is what it does by keys in such a list.
+fn press_row(state: &mut AppState, at: Position) -> Vec<Effect> {
+    let Some(sheet) = sheet::of(state) else {
         return Vec::new();
     };
-    let found = palette.found(|action| !(read_only && action.mutates()));
-    let row = palette.first(height) + usize::from(at.y - inner.y - 1);
-    if row >= found.len() {
-        return Vec::new();
-    }
-    palette.chosen = row;
-    on_overlay::run(state, Action::Accept)
-}
-
-/// Chooses a run; the first row is the head.
-fn press_run(state: &mut AppState, area: Rect, at: Position, count: usize) -> Vec<Effect> {
-    let inner = inner(area);
-    let lines = usize::from(inner.height).saturating_sub(2).max(1);
-    let Some(Overlay::History(panel)) = &mut state.view.overlay else {
+    let (Some(row), Some(overlay)) = (sheet.row_at(at), &mut state.view.overlay) else {
         return Vec::new();
     };
-    if !inner.contains(at) || at.y == inner.y {
-        return Vec::new();
-    }
-    let row = panel.at.saturating_sub(lines - 1) + usize::from(at.y - inner.y - 1);
-    if row < count {
-        panel.at = row;
-    }
-    Vec::new()
-}
-
-/// Chooses a row of a list and turns its mark.
-fn press_row(state: &mut AppState, area: Rect, at: Position, count: usize) -> Vec<Effect> {
-    let inner = inner(area);
-    if !inner.contains(at) {
-        return Vec::new();
-    }
-    let line = usize::from(at.y - inner.y);
-    let lines = usize::from(inner.height).saturating_sub(2).max(1);
-    let row = match &mut state.view.overlay {
-        Some(Overlay::Columns { at }) => at,
-        Some(Overlay::Reap(preview)) => &mut preview.at,
+    sheet::choose(overlay, row);
+    let action = match overlay {
+        Overlay::Palette(_) => Action::Accept,
+        Overlay::Columns { .. } | Overlay::Reap(_) => Action::Mark,
+        // As with files, one more click on the same opens it.
+        Overlay::History(_) | Overlay::Snippets(_) if row == sheet.at => Action::Open,
         _ => return Vec::new(),
     };
-    let first = if count > lines {
-        row.saturating_sub(lines - 1)
-    } else {
-        0
-    };
-    if first + line >= count {
-        return Vec::new();
-    }
-    *row = first + line;
-    on_overlay::run(state, Action::Mark)
+    on_overlay::run(state, action)
 }
 
-fn press_field(state: &mut AppState, inner: Rect, at: Position) -> Vec<Effect> {
-    if let Some(Overlay::Create(form)) = &mut state.view.overlay
-        && inner.contains(at)
-    {
-        form.go_to(usize::from(at.y - inner.y));
+/// Goes to a field, or picks what is offered for the one that has the keys.
+fn press_form(state: &mut AppState, at: Position) {
+    let screen = state.view.size;
+    let Some(Overlay::Create(form)) = &mut state.view.overlay else {
+        return;
+    };
+    if let Some(field) = form.field_sheet(screen).row_at(at) {
+        form.go_to(field);
+    } else if let Some(choice) = form.choice_sheet(screen).row_at(at) {
+        form.pick_at(choice);
+        form.refresh(&state.settings.config);
     }
-    Vec::new()
 }

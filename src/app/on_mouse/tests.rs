@@ -1,5 +1,7 @@
 //! Clicks and turns of the wheel, aimed at what the screen shows.
 
+mod over;
+
 use crate::app::inspect::Tab;
 use crate::app::output::RunInfo;
 use crate::app::overlay::Overlay;
@@ -243,7 +245,7 @@ fn the_wheel_moves_what_is_under_it() {
 fn nothing_anywhere_panics() {
     for (width, height) in [(60, 16), (80, 24), (161, 47), (20, 5)] {
         for keys in [
-            "1", "2", "3", "4", "?", ":", "c", "d", "i", "C", "f7", "f8", "z",
+            "1", "2", "3", "4", "?", ":", "c", "d", "i", "C", "f7", "f8", "z", "2 o", "2 !",
         ] {
             let mut app = app(width, height);
             app.keys(keys);

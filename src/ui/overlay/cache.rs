@@ -3,9 +3,9 @@
 use ratatui::Frame;
 use ratatui::text::Line;
 
+use super::lines::choose;
 use crate::app::AppState;
 use crate::app::cache::CachePanel;
-use crate::app::layout::list_area;
 use crate::domain::Stocked;
 use crate::text::{human, pad, pad_left, safe_line};
 use crate::ui::theme::{Role, Theme};
@@ -13,30 +13,18 @@ use crate::ui::widgets::popup;
 
 /// Draws the panel.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, panel: &CachePanel) {
-    let area = list_area(frame.area(), panel.all.len().max(1) + 3, 96);
-    let title = "Installed packages: d removes, p removes what is old or too much, Esc closes";
-    let inner = popup(frame, area, title, theme);
-    let mut rows = inner.rows();
-    let last = rows.next_back().unwrap_or(inner);
+    let sheet = panel.sheet(frame.area());
+    let title = "Packages: d removes, p clears out the old, Esc closes";
+    popup(frame, sheet.area, title, theme);
     let head = " KEY           LANGUAGE         SIZE   HITS   AGE  USED  PACKAGES";
-    if let Some(place) = rows.next() {
-        frame.render_widget(Line::styled(head, theme.style(Role::Muted)), place);
-    }
-    let lines = usize::from(inner.height).saturating_sub(2).max(1);
-    let first = panel.at.saturating_sub(lines - 1);
-    let shown = panel.all.iter().enumerate().skip(first).take(lines);
-    for ((at, one), place) in shown.zip(rows) {
+    let muted = theme.style(Role::Muted);
+    frame.render_widget(Line::styled(head, muted), sheet.head);
+    choose(frame, &sheet, theme, |at| {
+        let one = panel.all.get(at)?;
         let role = if one.expired { Role::Muted } else { Role::Text };
-        frame.render_widget(Line::styled(line(state, one), theme.style(role)), place);
-        if at == panel.at {
-            let chosen = theme.style(Role::Selection);
-            frame.buffer_mut().set_style(place, chosen);
-        }
-    }
-    frame.render_widget(
-        Line::styled(foot(state, panel), theme.style(Role::Muted)),
-        last,
-    );
+        Some(Line::styled(line(state, one), theme.style(role)))
+    });
+    frame.render_widget(Line::styled(foot(state, panel), muted), sheet.note());
 }
 
 fn line(state: &AppState, one: &Stocked) -> String {

@@ -1,7 +1,7 @@
 //! The form for a new sandbox.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use crate::app::form::{CreateForm, Field};
@@ -19,17 +19,11 @@ const NOTE: usize = 20;
 /// Draws the form.
 pub(super) fn draw(frame: &mut Frame<'_>, theme: &Theme, form: &CreateForm) {
     let area = form_area(frame.area(), form.fields.len());
-    let inner = popup(frame, area, "New sandbox", theme);
-    let fields = u16::try_from(form.fields.len()).unwrap_or(10);
-    let parts = [
-        Constraint::Length(fields),
-        Constraint::Fill(1),
-        Constraint::Length(1),
-        Constraint::Length(1),
-    ];
-    let [top, middle, problem, keys] = Layout::vertical(parts).areas(inner);
-    draw_choices(frame, theme, form, middle);
-    for ((at, field), row) in form.fields.iter().enumerate().zip(top.rows()) {
+    popup(frame, area, "New sandbox", theme);
+    let [_, _, problem, keys] = form.parts(frame.area());
+    draw_choices(frame, theme, form);
+    let rows = form.field_sheet(frame.area()).rows();
+    for (field, (at, row)) in form.fields.iter().zip(rows) {
         draw_field(frame, theme, field, row, at == form.at);
         if field.label == "image" {
             draw_presence(frame, theme, form, row);
@@ -61,17 +55,16 @@ fn keys_line(theme: &Theme, form: &CreateForm) -> Line<'static> {
 }
 
 /// Lists what can be picked, with what is picked in sight.
-fn draw_choices(frame: &mut Frame<'_>, theme: &Theme, form: &CreateForm, area: Rect) {
-    let choices = form.choices();
-    let text = form.fields.get(form.at).map(|field| field.line.text());
-    let picked = choices
+fn draw_choices(frame: &mut Frame<'_>, theme: &Theme, form: &CreateForm) {
+    let sheet = form.choice_sheet(frame.area());
+    let (choices, picked) = (form.choices(), form.picked());
+    let widest = choices
         .iter()
-        .position(|choice| Some(&choice.value) == text.as_ref());
-    let height = usize::from(area.height).max(1);
-    let width = usize::from(area.width).saturating_sub(LABEL + NOTE + 1);
-    let first = picked.unwrap_or(0).saturating_sub(height - 1);
-    let shown = choices.iter().enumerate().skip(first).zip(area.rows());
-    for ((at, choice), row) in shown {
+        .map(|choice| display_width(&choice.value))
+        .max();
+    let room = usize::from(sheet.body.width).saturating_sub(LABEL + NOTE + 2);
+    let width = widest.unwrap_or(0).min(room);
+    for (choice, (at, row)) in choices.iter().skip(sheet.first()).zip(sheet.rows()) {
         let role = if Some(at) == picked {
             Role::Selection
         } else {
@@ -82,7 +75,7 @@ fn draw_choices(frame: &mut Frame<'_>, theme: &Theme, form: &CreateForm, area: R
             Span::raw(" ".repeat(LABEL)),
             Span::styled(name, theme.style(role)),
             Span::styled(
-                format!(" {}", safe_line(&choice.note)),
+                format!("  {}", safe_line(&choice.note)),
                 theme.style(Role::Muted),
             ),
         ]);

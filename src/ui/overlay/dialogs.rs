@@ -5,8 +5,9 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Paragraph, Wrap};
 
+use super::lines::choose;
 use crate::app::AppState;
-use crate::app::layout::{confirm_area, palette_area};
+use crate::app::layout::confirm_area;
 use crate::app::overlay::{Ask, Confirm, Palette};
 use crate::text::{display_width, pad, safe_line, truncate};
 use crate::ui::theme::{Role, Theme};
@@ -141,37 +142,27 @@ fn offers(frame: &mut Frame<'_>, theme: &Theme, offers: &[String], below: Rect) 
 
 /// Draws the actions that were found.
 pub(super) fn palette(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, palette: &Palette) {
-    let area = palette_area(frame.area());
+    let found = palette.found(state.settings.read_only);
+    let sheet = palette.sheet(frame.area(), found.len());
     let title = "Do what? Type a part of it, Enter does it";
-    let inner = popup(frame, area, title, theme);
-    let read_only = state.settings.read_only;
-    let found = palette.found(|action| !(read_only && action.mutates()));
-    let mut rows = inner.rows();
-    if let Some(row) = rows.next() {
-        frame.render_widget(Line::raw(format!("> {}", palette.line.text())), row);
-        let column = u16::try_from(2 + display_width(&palette.line.before_cursor())).unwrap_or(0);
-        frame.set_cursor_position(Position::new(
-            row.x + column.min(row.width.saturating_sub(1)),
-            row.y,
-        ));
-    }
-    let height = usize::from(inner.height.saturating_sub(1)).max(1);
-    let first = palette.first(height);
-    for ((at, action), row) in found.iter().enumerate().skip(first).zip(rows) {
+    popup(frame, sheet.area, title, theme);
+    let row = sheet.head;
+    frame.render_widget(Line::raw(format!("> {}", palette.line.text())), row);
+    let column = u16::try_from(2 + display_width(&palette.line.before_cursor())).unwrap_or(0);
+    frame.set_cursor_position(Position::new(
+        row.x + column.min(row.width.saturating_sub(1)),
+        row.y,
+    ));
+    choose(frame, &sheet, theme, |at| {
+        let action = found.get(at)?;
         let keys = state
             .settings
             .keymap
             .keys_of(state.pane_context(), *action)
             .unwrap_or_default();
-        let line = Line::from(vec![
+        Some(Line::from(vec![
             Span::raw(format!(" {}", pad(action.sentence(), 46))),
             Span::styled(keys, theme.style(Role::Key)),
-        ]);
-        frame.render_widget(line, row);
-        if at == palette.chosen {
-            frame
-                .buffer_mut()
-                .set_style(row, theme.style(Role::Selection));
-        }
-    }
+        ]))
+    });
 }

@@ -1,86 +1,100 @@
 //! The list of recorded runs, and two of them side by side.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::lines::{row, show};
+use super::lines::{choose, row, show};
 use crate::app::AppState;
 use crate::app::comparing::{Comparison, Difference};
 use crate::app::history::{HistoryPanel, headline, short};
-use crate::app::layout::{history_area, list_area};
+use crate::app::layout::list_area;
 use crate::domain::{Run, StreamKind};
 use crate::text::{human, pad, pad_left, safe_line};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::popup;
 
 const HEAD: &str = "  STARTED         STATUS     EXIT      TIME       PEAK  BY   WHAT";
+const SHORT_HEAD: &str = "   AGE  STATUS     EXIT      TIME  WHAT";
+/// From this width on, all columns of a run leave room for what it was.
+const ROOMY: u16 = 90;
 
 /// Draws the list.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, panel: &HistoryPanel) {
     let of = panel.of.as_ref();
     let of = of.map_or("all sandboxes".to_owned(), |(_, name)| safe_line(name));
-    let area = history_area(frame.area(), panel.runs.len());
-    let inner = popup(frame, area, &format!("Runs of {of}"), theme);
-    let mut rows = inner.rows();
-    let last = rows.next_back().unwrap_or(inner);
-    if let Some(place) = rows.next() {
-        frame.render_widget(Line::styled(HEAD, theme.style(Role::Muted)), place);
-    }
-    let lines = usize::from(inner.height).saturating_sub(2).max(1);
-    let first = panel.at.saturating_sub(lines - 1);
-    let shown = panel.runs.iter().enumerate().skip(first).take(lines);
-    for ((at, run), place) in shown.zip(rows) {
-        draw_run(frame, place, (state, theme), (panel, run));
-        if at == panel.at {
-            let chosen = theme.style(Role::Selection);
-            frame.buffer_mut().set_style(place, chosen);
-        }
-    }
-    let foot = Line::styled(foot(panel), theme.style(Role::Muted));
-    frame.render_widget(foot, last);
-}
-
-fn draw_run(
-    frame: &mut Frame<'_>,
-    place: Rect,
-    (state, theme): (&AppState, &Theme),
-    (panel, run): (&HistoryPanel, &Run),
-) {
-    let mark = if panel.marks.contains(&run.id) {
-        "* "
-    } else {
-        "  "
+    let sheet = panel.sheet(frame.area());
+    popup(frame, sheet.area, &format!("Runs of {of}"), theme);
+    let muted = theme.style(Role::Muted);
+    let table = Table {
+        state,
+        theme,
+        panel,
+        is_roomy: sheet.body.width >= ROOMY,
     };
-    let result = run.result.as_ref();
-    let code = result.and_then(|result| result.end.exit_code());
-    let code = code.map_or_else(String::new, |code| code.to_string());
-    let rest = format!(
-        " {} {} {}  {}  {}{}",
-        pad_left(&code, 4),
-        pad_left(&time(state, run), 9),
-        pad_left(&peak(run), 10),
-        pad(run.source.word(), 3),
-        whose(panel, run),
-        safe_line(headline(run)),
-    );
-    let line = Line::from(vec![
-        Span::styled(mark, theme.style(Role::Marked)),
-        Span::styled(
-            format!("{}  ", run.started_at.format("%m-%d %H:%M:%S")),
-            theme.style(Role::Muted),
-        ),
-        Span::styled(pad(run.status(), 10), theme.style(role(run))),
-        Span::styled(rest, theme.style(Role::Text)),
-    ]);
-    frame.render_widget(line, place);
+    let head = if table.is_roomy { HEAD } else { SHORT_HEAD };
+    frame.render_widget(Line::styled(head, muted), sheet.head);
+    choose(frame, &sheet, theme, |at| {
+        Some(table.line(panel.runs.get(at)?))
+    });
+    frame.render_widget(Line::styled(foot(panel), muted), sheet.note());
 }
 
-/// Names the sandbox where the list is of all.
-fn whose(panel: &HistoryPanel, run: &Run) -> String {
-    match panel.of {
-        Some(_) => String::new(),
-        None => format!("{}  ", pad(&safe_line(&run.name), 12)),
+/// The runs, one in a line.
+struct Table<'a> {
+    state: &'a AppState,
+    theme: &'a Theme,
+    panel: &'a HistoryPanel,
+    is_roomy: bool,
+}
+
+impl Table<'_> {
+    fn line(&self, run: &Run) -> Line<'static> {
+        let is_marked = self.panel.marks.contains(&run.id);
+        let mark = if is_marked { "* " } else { "  " };
+        let result = run.result.as_ref();
+        let code = result.and_then(|result| result.end.exit_code());
+        let code = code.map_or_else(String::new, |code| code.to_string());
+        let rest = format!(
+            " {} {}{}  {}{}",
+            pad_left(&code, 4),
+            pad_left(&time(self.state, run), 9),
+            self.more(run),
+            self.whose(run),
+            safe_line(headline(run)),
+        );
+        let style = |role| self.theme.style(role);
+        Line::from(vec![
+            Span::styled(mark, style(Role::Marked)),
+            Span::styled(self.begin(run), style(Role::Muted)),
+            Span::styled(pad(run.status(), 10), style(role(run))),
+            Span::styled(rest, style(Role::Text)),
+        ])
+    }
+
+    fn begin(&self, run: &Run) -> String {
+        if self.is_roomy {
+            return format!("{}  ", run.started_at.format("%m-%d %H:%M:%S"));
+        }
+        let age = (self.state.now - run.started_at).num_seconds();
+        let age = human::age(u64::try_from(age).unwrap_or(0));
+        format!("{}  ", pad_left(&age, 4))
+    }
+
+    /// Tells what only a wide list has room for.
+    fn more(&self, run: &Run) -> String {
+        if !self.is_roomy {
+            return String::new();
+        }
+        let (peak, source) = (peak(run), run.source.word());
+        format!(" {}  {}", pad_left(&peak, 10), pad(source, 3))
+    }
+
+    /// Names the sandbox where the list is of all.
+    fn whose(&self, run: &Run) -> String {
+        match self.panel.of {
+            Some(_) => String::new(),
+            None => format!("{}  ", pad(&safe_line(&run.name), 12)),
+        }
     }
 }
 
@@ -104,15 +118,14 @@ fn peak(run: &Run) -> String {
     peak.map_or_else(|| "-".to_owned(), human::bytes)
 }
 
-fn foot(panel: &HistoryPanel) -> String {
+fn foot(panel: &HistoryPanel) -> &'static str {
     if panel.runs.is_empty() {
-        return "Nothing has run here yet, or it is too long ago.".to_owned();
+        "Nothing has run here yet, or it is too long ago."
+    } else if panel.of.is_none() {
+        "Space marks two, c compares them, a lists those of one sandbox."
+    } else {
+        "Space marks two, c compares them, a lists those of all."
     }
-    format!(
-        "{} of {}   Enter output, r again, e edit, X cancel, Space mark, c compare, a all",
-        panel.at + 1,
-        panel.runs.len()
-    )
 }
 
 /// Draws two runs side by side.

@@ -1,11 +1,12 @@
 //! Lines that are scrolled, with a word on how many there are.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::{Constraint, Layout, Margin, Rect};
 use ratatui::text::{Line, Span};
 
+use crate::app::sheet::Sheet;
 use crate::describe::Mood;
-use crate::text::pad;
+use crate::text::{pad, truncate};
 use crate::ui::theme::{Role, Theme};
 
 /// Columns of a key before its value.
@@ -34,7 +35,52 @@ pub(super) fn show(
 
 fn draw(frame: &mut Frame<'_>, area: Rect, lines: impl Iterator<Item = Line<'static>>) {
     for (line, row) in lines.zip(area.rows()) {
-        frame.render_widget(line, row);
+        frame.render_widget(fit(line, row.width), row);
+    }
+}
+
+/// Cuts a line that is too long, and shows that something is missing.
+fn fit(line: Line<'static>, width: u16) -> Line<'static> {
+    let mut left = usize::from(width);
+    if line.width() <= left {
+        return line;
+    }
+    let mut spans = Vec::new();
+    for span in line.spans {
+        let wide = span.width();
+        if wide >= left {
+            // What follows is missing, too.
+            let text = truncate(&format!("{} ", span.content), left).into_owned();
+            spans.push(Span::styled(text, span.style));
+            break;
+        }
+        left -= wide;
+        spans.push(span);
+    }
+    Line { spans, ..line }
+}
+
+/// Draws the rows of a list that are in sight, the chosen one as such; where not all are, the border says so.
+pub(super) fn choose(
+    frame: &mut Frame<'_>,
+    sheet: &Sheet,
+    theme: &Theme,
+    line: impl Fn(usize) -> Option<Line<'static>>,
+) {
+    for (at, place) in sheet.rows() {
+        if let Some(line) = line(at) {
+            frame.render_widget(fit(line, place.width), place);
+        }
+        if at == sheet.at {
+            let chosen = theme.style(Role::Selection);
+            frame.buffer_mut().set_style(place, chosen);
+        }
+    }
+    if sheet.count > usize::from(sheet.body.height) {
+        let border = sheet.area.rows().next_back().unwrap_or(sheet.area);
+        let words = format!(" {} of {} ", sheet.at + 1, sheet.count);
+        let words = Line::from(Span::styled(words, theme.style(Role::Muted)));
+        frame.render_widget(words.right_aligned(), border.inner(Margin::new(1, 0)));
     }
 }
 

@@ -3,7 +3,7 @@
 use ratatui::Frame;
 use ratatui::text::Line;
 
-use crate::app::layout::list_area;
+use super::lines::choose;
 use crate::app::reap::{ReapPreview, ReapRow};
 use crate::describe::verdict_words;
 use crate::text::{human, pad, pad_left, safe_line};
@@ -12,26 +12,17 @@ use crate::ui::widgets::popup;
 
 /// Draws the preview.
 pub(super) fn draw(frame: &mut Frame<'_>, theme: &Theme, preview: &ReapPreview) {
-    let rows = preview.rows.len().max(1) + preview.leftovers.len();
+    let sheet = preview.sheet(frame.area());
     let title = "Reap: Space unticks, Enter removes the ticked, Esc leaves all";
-    let area = list_area(frame.area(), rows + 2, 92);
-    let inner = popup(frame, area, title, theme);
-    let lines = inner.rows().count().saturating_sub(2).max(1);
-    let first = preview.at.saturating_sub(lines - 1);
+    popup(frame, sheet.area, title, theme);
+    let muted = theme.style(Role::Muted);
     if preview.rows.is_empty() {
-        let words = Line::styled("There are no sandboxes.", theme.style(Role::Muted));
-        frame.render_widget(words, inner);
+        frame.render_widget(Line::styled("There are no sandboxes.", muted), sheet.body);
     }
-    let shown = preview.rows.iter().enumerate().skip(first).take(lines);
-    for ((at, row), place) in shown.zip(inner.rows()) {
-        frame.render_widget(line(row, theme), place);
-        if at == preview.at {
-            let chosen = theme.style(Role::Selection);
-            frame.buffer_mut().set_style(place, chosen);
-        }
-    }
-    let last = inner.rows().next_back().unwrap_or(inner);
-    frame.render_widget(Line::styled(foot(preview), theme.style(Role::Muted)), last);
+    choose(frame, &sheet, theme, |at| {
+        Some(line(preview.rows.get(at)?, theme))
+    });
+    frame.render_widget(Line::styled(foot(preview), muted), sheet.note());
 }
 
 fn line(row: &ReapRow, theme: &Theme) -> Line<'static> {

@@ -6,7 +6,6 @@ use ratatui::text::Line;
 
 use super::create::draw_field;
 use crate::app::AppState;
-use crate::app::layout::list_area;
 use crate::app::run_form::RunForm;
 use crate::code::Severity;
 use crate::text::safe_line;
@@ -15,21 +14,16 @@ use crate::ui::widgets::popup;
 
 /// Draws the form.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, form: &RunForm) {
-    let fields = u16::try_from(form.fields.len()).unwrap_or(4);
-    let area = list_area(frame.area(), form.fields.len() + 4, 84);
+    let sheet = form.sheet(frame.area());
     let title = "Run: Enter runs, Tab goes to the next field, Esc cancels";
-    let inner = popup(frame, area, title, theme);
-    let parts = [
-        Constraint::Length(fields),
-        Constraint::Length(1),
-        Constraint::Length(1),
-        Constraint::Length(1),
-        Constraint::Length(1),
-    ];
-    let [top, _, packages, findings, problem] = Layout::vertical(parts).areas(inner);
-    for ((at, field), row) in form.fields.iter().enumerate().zip(top.rows()) {
-        draw_field(frame, theme, field, row, at == form.at);
+    popup(frame, sheet.area, title, theme);
+    for (at, row) in sheet.rows() {
+        if let Some(field) = form.fields.get(at) {
+            draw_field(frame, theme, field, row, at == form.at);
+        }
     }
+    let [_, packages, findings, problem] =
+        Layout::vertical([Constraint::Length(1); 4]).areas(sheet.foot);
     let muted = theme.style(Role::Muted);
     frame.render_widget(Line::styled(packages_line(state), muted), packages);
     let (words, role) = findings_line(state);

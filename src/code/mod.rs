@@ -7,6 +7,8 @@
 //! so, and parsers, which recurse, run on a stack whose size is known.
 
 mod finding;
+#[cfg(test)]
+mod fuzz;
 mod javascript;
 mod language;
 mod lines;

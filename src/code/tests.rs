@@ -107,7 +107,7 @@ fn findings_say_where_they_are() {
     assert_eq!(places, [("sh-delete-root", 2, 11)]);
 }
 
-const ALL: [Dialect; 4] = [
+pub(super) const ALL: [Dialect; 4] = [
     Dialect::Python,
     Dialect::JavaScript,
     Dialect::TypeScript,

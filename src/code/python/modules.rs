@@ -43,7 +43,7 @@ impl Modules {
     /// Returns the package that brings a module; none for what comes with Python, lies beside the program or is private.
     pub(super) fn package(&self, module: &str, local: &BTreeSet<String>) -> Option<Requirement> {
         let top = first(module);
-        if self.is_standard(module) || local.contains(top) {
+        if !is_module(module) || self.is_standard(module) || local.contains(top) {
             return None;
         }
         if let Some(package) = self.mapped(module) {
@@ -81,6 +81,12 @@ fn below_namespace(module: &str) -> Option<Requirement> {
         [space, name, ..] => format!("{space}-{name}"),
     };
     Some(Requirement::any(&python_name(&name)))
+}
+
+/// Tells whether a text can name a module; calls such as `__import__("x @ http://…")` may be given any text.
+fn is_module(text: &str) -> bool {
+    let in_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+    !text.starts_with(|c: char| c.is_numeric()) && text.chars().all(in_name)
 }
 
 fn first(module: &str) -> &str {

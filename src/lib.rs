@@ -96,7 +96,7 @@ fn prepare(cli: &Cli) -> Result<u8, Failure> {
     let log = state
         .as_deref()
         .and_then(|dir| logging::start(dir, &config.log_level, cli.global.verbose));
-    if let (Some((_, dir)), true) = (&log, cli.global.verbose > 0) {
+    if let (Some(dir), true) = (&log, cli.global.verbose > 0) {
         cli::tell(&format!("log: {}", dir.display()));
     }
     let runtime = runtime(cli.verb.is_some())?;
@@ -155,11 +155,11 @@ async fn serve(
     code
 }
 
-/// Chooses the engine, and opens the record that goes with it.
+/// Opens the record and chooses the engine; the record comes first, because its thread can open it meanwhile.
 async fn chosen(config: Config, state: Option<&Path>) -> Result<(Host, Store, Config), Failure> {
+    let store = store(&config, state);
     let host = choice::host(&config, state).await?;
     let config = config.for_engine(host.engine.kind());
-    let store = store(&host, &config, state);
     Ok((host, store, config))
 }
 
@@ -228,7 +228,7 @@ fn manager_options(config: &Config, source: Source, store: Store) -> Options {
 }
 
 /// Opens the record of an engine; simulated sandboxes end with the process, and so does what is known of them.
-fn store(host: &Host, config: &Config, state: Option<&Path>) -> Store {
-    let lasting = state.filter(|_| host.engine.kind() != EngineKind::Demo);
+fn store(config: &Config, state: Option<&Path>) -> Store {
+    let lasting = state.filter(|_| config.engine != Some(EngineKind::Demo));
     Store::open(lasting, config.retention)
 }

@@ -62,7 +62,6 @@ impl Record {
         {
             return Err(claimed(&run, &claim));
         }
-        context.touch(&stream.sandbox).await;
         let limit = store.retention().run_bytes;
         Ok(Self {
             context: context.clone(),
@@ -141,9 +140,9 @@ impl Record {
         }
         let spooled = self.writer.as_ref().map(Writer::spooled);
         let store = &self.context.options.store;
-        let ended = store.end_run(&self.id, &result, spooled).await;
+        let ended = store.end_run(&self.id, &result, spooled);
+        let (ended, ()) = tokio::join!(ended, self.context.touch(&self.sandbox));
         self.context.noted(ended).await;
-        self.context.touch(&self.sandbox).await;
     }
 }
 

@@ -129,13 +129,10 @@ pub(super) async fn exec(
         Ok(record) => record,
         Err(failure) => return context.reply(request, Err(failure)).await,
     };
-    let running = match context.engine(&stream.sandbox) {
-        Ok(engine) => engine
-            .exec(&stream.sandbox.id, &spec)
-            .await
-            .map_err(Failure::from),
-        Err(failure) => Err(failure),
-    };
+    let (running, ()) = tokio::join!(
+        start(&context, &stream.sandbox, &spec),
+        context.touch(&stream.sandbox)
+    );
     let running = match running {
         Ok(running) => running,
         Err(failure) => {
@@ -157,6 +154,15 @@ pub(super) async fn exec(
             took,
         })
         .await;
+}
+
+async fn start(
+    context: &Context,
+    sandbox: &SandboxRef,
+    spec: &ExecSpec,
+) -> Result<RunningExec, Failure> {
+    let engine = context.engine(sandbox)?;
+    engine.exec(&sandbox.id, spec).await.map_err(Failure::from)
 }
 
 /// Moves output and input at the same time; neither waits for the other.

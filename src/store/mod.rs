@@ -119,6 +119,8 @@ fn gone() -> Failure {
 
 /// Serves until nobody can ask any more, and sweeps when there is time.
 fn serve(mut shelf: Shelf, mut jobs: mpsc::Receiver<Job>, spools: Option<&PathBuf>) {
+    // The first question comes soon; what goes wrong is told to whoever asks it.
+    let _ = shelf.connect();
     let mut swept = false;
     while let Some(job) = jobs.blocking_recv() {
         job(&mut shelf);

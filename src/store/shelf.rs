@@ -57,7 +57,8 @@ impl Shelf {
         }
     }
 
-    fn connect(&mut self) -> Result<&Connection, Failure> {
+    /// Opens the file if it is not open.
+    pub(super) fn connect(&mut self) -> Result<&Connection, Failure> {
         if self.connection.is_none() {
             self.connection = Some(self.open()?);
         }

@@ -211,6 +211,9 @@ pub async fn c15_one_file_is_a_tree(fixture: &Fixture) {
         bench.read(b"/workspace/one", None).await.expect("a read"),
         b"replaced"
     );
+    let left = bench.ls(b"/workspace").await.expect("a list");
+    let names: Vec<_> = left.iter().map(|entry| entry.name.as_slice()).collect();
+    assert_eq!(names, [b"one"], "nothing is left of the change");
     let missing = unpack(&bench, b"/workspace/none/one", &sent).await;
     assert_eq!(kind(&missing), Some(FailureKind::NotFound));
 }

@@ -120,22 +120,27 @@ pub fn confirm_area(screen: Rect) -> Rect {
     popup(screen, 64, 8)
 }
 
-/// Places the view of one sandbox: between header and footer, so that keys and the engine's state stay in sight.
+/// Places a box between header and footer, so that keys and the engine's state stay in sight.
+fn between(screen: Rect, width: u16, height: u16) -> Rect {
+    popup(screen, width, height.min(screen.height.saturating_sub(2)))
+}
+
+/// Places the view of one sandbox.
 #[must_use]
 pub fn inspect_area(screen: Rect) -> Rect {
-    popup(screen, 120, screen.height.saturating_sub(2))
+    between(screen, 120, u16::MAX)
 }
 
 /// Places help.
 #[must_use]
 pub fn help_area(screen: Rect) -> Rect {
-    popup(screen, 84, 40)
+    between(screen, 84, 40)
 }
 
 /// Places the log of what was done.
 #[must_use]
 pub fn log_area(screen: Rect) -> Rect {
-    popup(screen, 92, 30)
+    between(screen, 92, 30)
 }
 
 /// Places what happened to all sandboxes.
@@ -147,14 +152,14 @@ pub fn events_area(screen: Rect) -> Rect {
 /// Places the palette.
 #[must_use]
 pub fn palette_area(screen: Rect) -> Rect {
-    popup(screen, 72, 20)
+    between(screen, 72, 20)
 }
 
-/// Places a list of some lines, between header and footer as well.
+/// Places a list of some lines.
 #[must_use]
 pub fn list_area(screen: Rect, lines: usize, width: u16) -> Rect {
     let height = u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(2);
-    popup(screen, width, height.min(inspect_area(screen).height))
+    between(screen, width, height)
 }
 
 /// Rows of the form for what can be picked, what is wrong and the keys.
@@ -179,6 +184,9 @@ pub fn form_parts(area: Rect, fields: usize) -> [Rect; 4] {
     Layout::vertical(parts).areas(area.inner(ratatui::layout::Margin::new(1, 1)))
 }
 
+/// Rows in which it is said that no engine answers where there is little room: what is wrong and what to do.
+pub const SHORT_BANNER: u16 = 3;
+
 /// Whether room is needed to say that no engine answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Banner {
@@ -193,7 +201,10 @@ impl Banner {
         let wanted = if area.width < WIDE { 5 } else { 4 };
         match self {
             Self::Hidden => 0,
-            Self::Shown => area.height.saturating_sub(LEAST.1).min(wanted),
+            Self::Shown => area
+                .height
+                .saturating_sub(LEAST.1)
+                .clamp(SHORT_BANNER, wanted),
         }
     }
 }

@@ -42,9 +42,7 @@ fn most(state: &AppState, overlay: &Overlay) -> usize {
     let screen = state.view.size;
     let rows = |area: ratatui::layout::Rect| usize::from(area.height).saturating_sub(2);
     let (lines, rows) = match overlay {
-        Overlay::Help { .. } => {
-            return help_lines(state).saturating_sub(rows(help_area(screen)));
-        }
+        Overlay::Help { .. } => (help_lines(state), rows(help_area(screen))),
         Overlay::Log { .. } => (state.status.log().count(), rows(log_area(screen))),
         Overlay::Events { .. } => {
             let events = state.engine.events(None).count();

@@ -8,13 +8,18 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::theme::{Role, Theme};
 use crate::app::AppState;
 use crate::app::engine::KnownLink;
+use crate::app::layout::SHORT_BANNER;
 use crate::protocol::Link;
 use crate::text::{human, safe_line};
 
 /// Draws the banner into the rows that the layout has left for it.
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &AppState, theme: &Theme) {
     if let Some(known) = state.engine.down() {
-        let lines = lines(known, state, theme);
+        let mut lines = lines(known, state, theme);
+        if area.height <= SHORT_BANNER && lines.len() > 2 {
+            // The header says it, too.
+            lines.remove(1);
+        }
         let words = Paragraph::new(lines).wrap(Wrap { trim: true });
         frame.render_widget(words, area);
     }

@@ -12,7 +12,7 @@ use crate::app::{AppState, Tone, hints};
 use crate::keymap::pretty_chord;
 use crate::text::{human, safe_line, truncate};
 
-/// Cells of a progress bar.
+/// Cells of a progress bar at most.
 const BAR: usize = 10;
 
 const SPINNER: [&str; 4] = ["|", "/", "-", "\\"];
@@ -27,7 +27,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &AppState, theme: &
         Span::raw(" "),
     ];
     spans.extend(chord(state, theme));
-    spans.extend(pending(state, theme));
+    spans.extend(pending(state, theme, area.width));
     let used: usize = spans.iter().map(Span::width).sum();
     let left = usize::from(area.width).saturating_sub(used);
     match state.status.current() {
@@ -57,13 +57,13 @@ fn role_of(tone: Tone) -> Role {
 }
 
 /// Shows the oldest thing under way, with its time.
-fn pending<'a>(state: &AppState, theme: &Theme) -> Option<Span<'a>> {
+fn pending<'a>(state: &AppState, theme: &Theme, width: u16) -> Option<Span<'a>> {
     let oldest = state.pending.shown().next()?;
     let more = state.pending.shown().count() - 1;
     let seconds = (state.now - oldest.since).num_seconds().max(0);
     let turn = usize::try_from(seconds).unwrap_or(0) % SPINNER.len();
     let words = match &oldest.progress {
-        Some(progress) => far(progress, theme),
+        Some(progress) => far(progress, theme, usize::from(width / 8).min(BAR)),
         None => oldest.label.clone(),
     };
     let others = if more > 0 {
@@ -81,11 +81,11 @@ fn pending<'a>(state: &AppState, theme: &Theme) -> Option<Span<'a>> {
 
 /// Says how far something is, with a bar where the end is known.
 #[allow(clippy::cast_precision_loss)] // A bar needs no exact bytes.
-fn far(progress: &Progress, theme: &Theme) -> String {
+fn far(progress: &Progress, theme: &Theme, cells: usize) -> String {
     let Progress { note, done, total } = progress;
     match total.filter(|total| *total > 0) {
         Some(total) => {
-            let bar = meter(*done as f64 / total as f64, BAR, theme.ascii);
+            let bar = meter(*done as f64 / total as f64, cells, theme.ascii);
             let percent = done.saturating_mul(100) / total;
             format!("{note} {bar} {percent}% of {}", human::bytes(total))
         }

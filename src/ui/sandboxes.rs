@@ -36,19 +36,14 @@ impl SandboxesPane<'_> {
         if !self.state.show_all {
             text.push_str(" (running only)");
         }
-        if self.stale {
+        if self.stale && self.state.counts().1 > 0 {
             text.push_str(" (as last seen)");
         }
         Line::styled(text, self.theme.style(Role::Muted))
     }
 
     fn arrow(&self) -> &'static str {
-        match (self.state.descending, self.theme.ascii) {
-            (true, false) => "↓",
-            (false, false) => "↑",
-            (true, true) => "v",
-            (false, true) => "^",
-        }
+        if self.state.descending { "↓" } else { "↑" }
     }
 
     fn empty(&self, area: Rect, buffer: &mut Buffer) {

@@ -74,7 +74,7 @@ fn denied(id: &str) -> Run {
     run
 }
 
-fn all() -> Vec<Run> {
+pub(crate) fn all() -> Vec<Run> {
     vec![
         recorded("r1"),
         ended("r2", 3),

@@ -11,38 +11,45 @@ use crate::text::{human, pad, pad_left, safe_line};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::popup;
 
+const HEAD: &str = " KEY           LANGUAGE         SIZE   HITS   AGE  USED  PACKAGES";
+const SHORT_HEAD: &str = " LANGUAGE         SIZE  USED  PACKAGES";
+/// From this width on, all columns leave room for the names of packages.
+const ROOMY: u16 = 76;
+
 /// Draws the panel.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, panel: &CachePanel) {
     let sheet = panel.sheet(frame.area());
     let title = "Packages: d removes, p clears out the old, Esc closes";
     popup(frame, sheet.area, title, theme);
-    let head = " KEY           LANGUAGE         SIZE   HITS   AGE  USED  PACKAGES";
+    let is_roomy = sheet.body.width >= ROOMY;
+    let head = if is_roomy { HEAD } else { SHORT_HEAD };
     let muted = theme.style(Role::Muted);
     frame.render_widget(Line::styled(head, muted), sheet.head);
     choose(frame, &sheet, theme, |at| {
         let one = panel.all.get(at)?;
         let role = if one.expired { Role::Muted } else { Role::Text };
-        Some(Line::styled(line(state, one), theme.style(role)))
+        Some(Line::styled(line(state, one, is_roomy), theme.style(role)))
     });
     frame.render_widget(Line::styled(foot(state, panel), muted), sheet.note());
 }
 
-fn line(state: &AppState, one: &Stocked) -> String {
+fn line(state: &AppState, one: &Stocked, is_roomy: bool) -> String {
     let since = |then| {
         let span: chrono::TimeDelta = state.now - then;
         human::age(u64::try_from(span.num_seconds()).unwrap_or(0))
     };
     let key = one.shelf.key.get(..12).unwrap_or(&one.shelf.key);
     let expired = if one.expired { "expired: " } else { "" };
-    format!(
-        " {key}  {} {} {} {} {}  {expired}{}",
-        pad(&safe_line(&one.shelf.language), 10),
-        pad_left(&human::bytes(one.shelf.size_bytes), 10),
-        pad_left(&human::count(one.hits), 6),
-        pad_left(&since(one.shelf.made_at), 5),
-        pad_left(&since(one.used_at), 5),
-        safe_line(one.shelf.packages.join(" "))
-    )
+    let language = pad(&safe_line(&one.shelf.language), 10);
+    let size = pad_left(&human::bytes(one.shelf.size_bytes), 10);
+    let used = pad_left(&since(one.used_at), 5);
+    let packages = safe_line(one.shelf.packages.join(" "));
+    if !is_roomy {
+        return format!(" {language} {size} {used}  {expired}{packages}");
+    }
+    let (hits, age) = (human::count(one.hits), since(one.shelf.made_at));
+    let (hits, age) = (pad_left(&hits, 6), pad_left(&age, 5));
+    format!(" {key}  {language} {size} {hits} {age} {used}  {expired}{packages}")
 }
 
 fn foot(state: &AppState, panel: &CachePanel) -> String {

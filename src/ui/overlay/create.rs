@@ -4,6 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
+use super::lines::fit;
 use crate::app::form::{CreateForm, Field};
 use crate::app::layout::form_area;
 use crate::text::{display_width, pad, safe_line};
@@ -31,7 +32,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, theme: &Theme, form: &CreateForm) {
     }
     if let Some(text) = &form.problem {
         let words = Line::styled(safe_line(text), theme.style(Role::Error));
-        frame.render_widget(words, problem);
+        frame.render_widget(fit(words, problem.width), problem);
     }
     frame.render_widget(keys_line(theme, form), keys);
 }

@@ -153,6 +153,10 @@ pub(super) fn palette(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, pa
         row.x + column.min(row.width.saturating_sub(1)),
         row.y,
     ));
+    if found.is_empty() {
+        let words = Line::styled("Nothing is called so.", theme.style(Role::Muted));
+        frame.render_widget(words, sheet.body);
+    }
     choose(frame, &sheet, theme, |at| {
         let action = found.get(at)?;
         let keys = state

@@ -3,6 +3,7 @@
 use ratatui::Frame;
 use ratatui::text::{Line, Span};
 
+use super::lines::show;
 use crate::app::AppState;
 use crate::app::layout::help_area;
 use crate::app::scrolling::HELP;
@@ -21,10 +22,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, scrol
         .iter()
         .flat_map(|(title, context)| section(state, theme, title, *context))
         .collect();
-    let most = lines.len().saturating_sub(usize::from(inner.height));
-    for (line, row) in lines.into_iter().skip(scroll.min(most)).zip(inner.rows()) {
-        frame.render_widget(line, row);
-    }
+    show(frame, inner, theme, lines, scroll);
 }
 
 fn section(

@@ -3,7 +3,7 @@
 use ratatui::Frame;
 use ratatui::text::{Line, Span};
 
-use super::lines::{choose, row, show};
+use super::lines::{KEY, choose, row, show};
 use crate::app::AppState;
 use crate::app::comparing::{Comparison, Difference};
 use crate::app::history::{HistoryPanel, headline, short};
@@ -15,6 +15,8 @@ use crate::ui::widgets::popup;
 
 const HEAD: &str = "  STARTED         STATUS     EXIT      TIME       PEAK  BY   WHAT";
 const SHORT_HEAD: &str = "   AGE  STATUS     EXIT      TIME  WHAT";
+/// Cells of two runs side by side.
+const COMPARED: u16 = 100;
 /// From this width on, all columns of a run leave room for what it was.
 const ROOMY: u16 = 90;
 
@@ -122,7 +124,7 @@ fn foot(panel: &HistoryPanel) -> &'static str {
     if panel.runs.is_empty() {
         "Nothing has run here yet, or it is too long ago."
     } else if panel.of.is_none() {
-        "Space marks two, c compares them, a lists those of one sandbox."
+        "Space marks two, c compares them, a lists those of one."
     } else {
         "Space marks two, c compares them, a lists those of all."
     }
@@ -130,17 +132,24 @@ fn foot(panel: &HistoryPanel) -> &'static str {
 
 /// Draws two runs side by side.
 pub(super) fn compare(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, both: &Comparison) {
-    let lines = comparison(state, theme, both);
-    let area = list_area(frame.area(), lines.len(), 100);
+    let inner = usize::from(frame.area().width.min(COMPARED)).saturating_sub(3);
+    let side = inner.saturating_sub(KEY) / 2;
+    let lines = comparison(state, theme, both, side);
+    let area = list_area(frame.area(), lines.len(), COMPARED);
     let inner = popup(frame, area, "Two runs: Esc goes back", theme);
     show(frame, inner, theme, lines, 0);
 }
 
-fn comparison(state: &AppState, theme: &Theme, both: &Comparison) -> Vec<Line<'static>> {
+fn comparison(
+    state: &AppState,
+    theme: &Theme,
+    both: &Comparison,
+    side: usize,
+) -> Vec<Line<'static>> {
     let two = |key: &str, value: &dyn Fn(&Run) -> String| {
         let [one, other] = both.runs.each_ref().map(value);
         let role = if one == other { Role::Text } else { Role::Warn };
-        row(theme, key, format!("{} {other}", pad(&one, 38)), role)
+        row(theme, key, format!("{} {other}", pad(&one, side)), role)
     };
     let mut lines = vec![
         two("run", &|run| short(&run.id)),

@@ -10,7 +10,7 @@ use crate::text::{pad, truncate};
 use crate::ui::theme::{Role, Theme};
 
 /// Columns of a key before its value.
-const KEY: usize = 18;
+pub(super) const KEY: usize = 18;
 
 /// Draws the lines from `scroll` on; where not all fit, the last row says which are seen.
 pub(super) fn show(
@@ -40,7 +40,7 @@ fn draw(frame: &mut Frame<'_>, area: Rect, lines: impl Iterator<Item = Line<'sta
 }
 
 /// Cuts a line that is too long, and shows that something is missing.
-fn fit(line: Line<'static>, width: u16) -> Line<'static> {
+pub(super) fn fit(line: Line<'static>, width: u16) -> Line<'static> {
     let mut left = usize::from(width);
     if line.width() <= left {
         return line;

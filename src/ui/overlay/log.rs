@@ -1,9 +1,9 @@
 //! What was done, newest first.
 
 use ratatui::Frame;
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 
-use super::lines::{row, show};
+use super::lines::show;
 use crate::app::layout::log_area;
 use crate::app::{AppState, Tone};
 use crate::text::safe_line;
@@ -23,8 +23,13 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, scrol
             } else {
                 Role::Text
             };
-            let at = toast.at.format("%H:%M:%S").to_string();
-            row(theme, &at, safe_line(&toast.text), role)
+            Line::from(vec![
+                Span::styled(
+                    format!("{}  ", toast.at.format("%H:%M:%S")),
+                    theme.style(Role::Muted),
+                ),
+                Span::styled(safe_line(&toast.text), theme.style(role)),
+            ])
         })
         .collect();
     if lines.is_empty() {

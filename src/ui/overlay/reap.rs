@@ -13,7 +13,7 @@ use crate::ui::widgets::popup;
 /// Draws the preview.
 pub(super) fn draw(frame: &mut Frame<'_>, theme: &Theme, preview: &ReapPreview) {
     let sheet = preview.sheet(frame.area());
-    let title = "Reap: Space unticks, Enter removes the ticked, Esc leaves all";
+    let title = "Reap: Space unticks, Enter removes, Esc leaves all";
     popup(frame, sheet.area, title, theme);
     let muted = theme.style(Role::Muted);
     if preview.rows.is_empty() {
@@ -44,7 +44,9 @@ fn line(row: &ReapRow, theme: &Theme) -> Line<'static> {
 
 fn foot(preview: &ReapPreview) -> String {
     match preview.leftovers.len() {
-        0 => "Before each goes, it is looked at once more; what is used by then stays.".to_owned(),
+        0 if preview.rows.is_empty() => String::new(),
+        0 => "Each is looked at once more; what is used by then stays.".to_owned(),
+        1 => "1 leftover volume goes with `sandtop reap`.".to_owned(),
         count => format!("{count} leftover volumes go with `sandtop reap`."),
     }
 }

@@ -5,6 +5,7 @@ use ratatui::layout::{Constraint, Layout};
 use ratatui::text::Line;
 
 use super::create::draw_field;
+use super::lines::fit;
 use crate::app::AppState;
 use crate::app::run_form::RunForm;
 use crate::code::Severity;
@@ -25,12 +26,14 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, form:
     let [_, packages, findings, problem] =
         Layout::vertical([Constraint::Length(1); 4]).areas(sheet.foot);
     let muted = theme.style(Role::Muted);
-    frame.render_widget(Line::styled(packages_line(state), muted), packages);
+    let words = Line::styled(packages_line(state), muted);
+    frame.render_widget(fit(words, packages.width), packages);
     let (words, role) = findings_line(state);
-    frame.render_widget(Line::styled(words, theme.style(role)), findings);
+    let words = Line::styled(words, theme.style(role));
+    frame.render_widget(fit(words, findings.width), findings);
     if let Some(text) = &form.problem {
         let words = Line::styled(safe_line(text), theme.style(Role::Error));
-        frame.render_widget(words, problem);
+        frame.render_widget(fit(words, problem.width), problem);
     }
 }
 

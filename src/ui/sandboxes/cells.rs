@@ -93,11 +93,6 @@ impl SandboxesPane<'_> {
             "orphan" => '?',
             _ => '·',
         };
-        let glyph = if self.theme.ascii && glyph == '·' {
-            '.'
-        } else {
-            glyph
-        };
         format!("{glyph} {word}")
     }
 

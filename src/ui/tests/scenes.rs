@@ -3,25 +3,22 @@
 //! A picture is text, with rows that repeat told once. Below it stand the styles of its cells: how many cells of each in
 //! either theme and, at the most common size, where.
 
+mod lists;
+mod over;
+mod panes;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::time::Duration;
 
-use chrono::TimeDelta;
 use insta::assert_snapshot;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 
-use super::{answer, app as busy};
-use crate::app::output::RunInfo;
-use crate::app::testing::{App, down, reference, sample, sandbox, start};
-use crate::domain::{
-    Belongs, Ended, ExecEnd, Facts, FileEntry, FileKind, OutputChunk, Phase, Reaped, Reason,
-    Spared, Standing, StreamId, StreamKind, Usage, Verdict,
-};
-use crate::protocol::{Command, Event, FileOp, Reply};
+use super::answer;
+use crate::app::testing::{App, sample, sandbox};
+use crate::domain::Phase;
 use crate::ui::theme::Theme;
 
 const SIZES: [(u16, u16); 4] = [(60, 16), (80, 24), (120, 40), (200, 60)];
@@ -177,200 +174,6 @@ fn with_keys(keys: &'static str) -> impl Fn(u16, u16) -> App {
         app.state.status.dismiss();
         app
     }
-}
-
-/// A run that printed on both streams, and one that goes on.
-fn with_runs(width: u16, height: u16) -> App {
-    let mut app = busy(width, height);
-    for (number, title) in [(1, "first.py"), (2, "second.py")] {
-        app.state.output.open(RunInfo {
-            stream: StreamId(number),
-            exec: crate::domain::ExecId::new("x1"),
-            hold: crate::app::output::Hold::Own,
-            sandbox: reference("py"),
-            sandbox_name: "py".into(),
-            title: title.into(),
-            started: start() + TimeDelta::seconds(200),
-        });
-        let say = |stream, text: &str| OutputChunk {
-            stream,
-            bytes: text.to_owned().into(),
-        };
-        for chunk in [
-            say(
-                StreamKind::Stdout,
-                "hello from py\n\x1b[32mgreen\x1b[0m and plain\n",
-            ),
-            say(StreamKind::Stderr, "warning: something is odd\n"),
-            say(StreamKind::Stdout, "50%\r100% done\n"),
-        ] {
-            let stream = StreamId(number);
-            app.engine(Event::Output { stream, chunk });
-        }
-    }
-    app.engine(Event::Ended {
-        stream: StreamId(1),
-        outcome: Ok(ExecEnd {
-            ended: Ended::Code(3),
-            peak_memory_bytes: Some(9 << 20),
-            cpu_time: None,
-        }),
-        took: Duration::from_millis(1_230),
-    });
-    app.keys("3");
-    app.tick(240);
-    app.state.status.dismiss();
-    app
-}
-
-fn entry(name: &str, kind: FileKind, size: u64) -> FileEntry {
-    FileEntry {
-        name: name.as_bytes().to_vec(),
-        kind,
-        size,
-        mode: 0o644,
-        uid: 65534,
-        gid: 65534,
-        modified_at: start(),
-    }
-}
-
-fn with_files(width: u16, height: u16, entries: &[FileEntry]) -> App {
-    let mut app = App::new(width, height);
-    app.link(crate::app::testing::up());
-    app.list(vec![sandbox("py")]);
-    app.tick(240);
-    app.keys("4");
-    app.answer(|command| match command {
-        Command::File {
-            op: FileOp::List(_),
-            ..
-        } => Some(Ok(Reply::Entries(entries.to_vec()))),
-        _ => None,
-    });
-    app.tick(241);
-    app.state.status.dismiss();
-    app
-}
-
-#[test]
-fn the_list() {
-    check("list", several);
-    check("list_empty", |width, height| App::with(width, height, &[]));
-    check("list_filtered_out", |width, height| {
-        let mut app = several(width, height);
-        app.state.sandboxes.set_filter("nobody");
-        app
-    });
-    check("list_zoomed", with_keys("z"));
-}
-
-#[test]
-fn before_and_without_an_engine() {
-    check("connecting", App::new);
-    check("lost", |width, height| {
-        let mut app = several(width, height);
-        app.link(down(20, 8));
-        app.tick(31);
-        app.state.status.dismiss();
-        app
-    });
-}
-
-#[test]
-fn the_editor() {
-    check("editor", with_keys("2"));
-    check("editor_typing", |width, height| {
-        let mut app = several(width, height);
-        app.keys("2 i");
-        app.typed("x = 'a' # b");
-        app
-    });
-}
-
-#[test]
-fn the_output() {
-    check("output_empty", with_keys("3"));
-    check("output", with_runs);
-    check("output_ended", |width, height| {
-        let mut app = with_runs(width, height);
-        app.keys("[");
-        app
-    });
-}
-
-#[test]
-fn the_files() {
-    check("files_waiting", with_keys("4"));
-    check("files_empty", |width, height| {
-        with_files(width, height, &[])
-    });
-    check("files", |width, height| {
-        let entries = [
-            entry("src", FileKind::Directory, 0),
-            entry("main.py", FileKind::File, 1_500),
-            entry("a\u{1b}[2Jb\u{202e}c 漢字", FileKind::File, 5 << 30),
-        ];
-        with_files(width, height, &entries)
-    });
-}
-
-#[test]
-fn what_lies_over_the_panes() {
-    check("help", with_keys("?"));
-    check("palette", with_keys(": s h e l l"));
-    check("confirm", with_keys("d"));
-    check("filter", with_keys("/ a d a"));
-    check("create", with_keys("c"));
-    check("columns", with_keys("C"));
-    check("log_empty", with_keys("f8"));
-    check("events_empty", with_keys("f7"));
-    check("inspect", with_keys("i"));
-    check("message", |width, height| {
-        let mut app = several(width, height);
-        app.keys("m");
-        app
-    });
-}
-
-fn standing(name: &str, verdict: Verdict, idle: u64) -> Reaped {
-    Reaped {
-        sandbox: sandbox(name),
-        standing: Standing {
-            sandbox: reference(name),
-            facts: Facts {
-                usage: Usage::Idle(Duration::from_secs(idle)),
-                belongs: Belongs::Us,
-                pinned: false,
-                paused: false,
-                changing: false,
-            },
-            verdict,
-            last_end: None,
-            death: None,
-        },
-        done: None,
-    }
-}
-
-#[test]
-fn reaping() {
-    check("reap", |width, height| {
-        let mut app = several(width, height);
-        app.keys("R");
-        app.answer(|command| match command {
-            Command::Survey { .. } => Some(Ok(Reply::Reaped(
-                vec![
-                    standing("ada", Verdict::Remove(Reason::Idle), 7_200),
-                    standing("bob", Verdict::Keep(Spared::Pinned), 60),
-                ],
-                Vec::new(),
-            ))),
-            _ => None,
-        });
-        app.state.status.dismiss();
-        app
-    });
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::app::AppState;
 use crate::app::inspect::InspectState;
 use crate::domain::Sample;
 use crate::text::{human, pad_left};
+use crate::ui::overlay::lines::fit;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::Chart;
 
@@ -143,7 +144,7 @@ fn draw_figure(
 ) {
     let [head, body] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
     let headline = Line::styled(figure.headline(), theme.style(Role::Accent));
-    frame.render_widget(headline, head);
+    frame.render_widget(fit(headline, head.width), head);
     let sides = [Constraint::Length(SCALE), Constraint::Fill(1)];
     let [scale, plot] = Layout::horizontal(sides).areas(body);
     draw_scale(frame, scale, theme, figure);

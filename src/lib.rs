@@ -87,12 +87,15 @@ fn prepare(cli: &Cli) -> Result<u8, Failure> {
     if let Some(code) = cli::run_offline(cli, &options) {
         return Ok(code);
     }
-    let config = Config::load(&options)?;
     let state = Paths::new(&options.environment).state_dir;
     // A state directory that cannot be made costs the log and shared slots; `doctor` says so.
     let state = create_private(&state, options.environment.uid())
         .is_ok()
         .then_some(state);
+    // Opened before anything else: its thread works meanwhile.
+    let store = Store::open(state.as_deref());
+    let config = Config::load(&options)?;
+    let store = kept(store, &config);
     let log = state
         .as_deref()
         .and_then(|dir| logging::start(dir, &config.log_level, cli.global.verbose));
@@ -101,12 +104,12 @@ fn prepare(cli: &Cli) -> Result<u8, Failure> {
     }
     let runtime = runtime(cli.verb.is_some())?;
     let code = if let Some(verb) = &cli.verb {
-        let (host, store, config) = runtime.block_on(chosen(config, state.as_deref()))?;
+        let (host, config) = runtime.block_on(chosen(config, state.as_deref()))?;
         let served = serve((host, store), config, verb, &cli.global, &options);
         runtime.block_on(served)
     } else {
         let around = (&options.environment, state.as_deref());
-        runtime.block_on(dashboard(config, &cli.global, around))?
+        runtime.block_on(dashboard(config, store, &cli.global, around))?
     };
     // Reading standard input cannot be called off; it must not keep a finished program waiting.
     runtime.shutdown_background();
@@ -155,17 +158,17 @@ async fn serve(
     code
 }
 
-/// Opens the record and chooses the engine; the record comes first, because its thread can open it meanwhile.
-async fn chosen(config: Config, state: Option<&Path>) -> Result<(Host, Store, Config), Failure> {
-    let store = store(&config, state);
+/// Chooses the engine, and the settings that go with it.
+async fn chosen(config: Config, state: Option<&Path>) -> Result<(Host, Config), Failure> {
     let host = choice::host(&config, state).await?;
     let config = config.for_engine(host.engine.kind());
-    Ok((host, store, config))
+    Ok((host, config))
 }
 
 /// Shows the dashboard, starts the manager behind it, and sees the manager out.
 async fn dashboard(
     config: Config,
+    store: Store,
     global: &Global,
     (environment, state): (&Environment, Option<&Path>),
 ) -> Result<u8, Failure> {
@@ -174,7 +177,7 @@ async fn dashboard(
     let first = settings(config.clone(), global, demo)?;
     let mut behind = None;
     let connect = async {
-        let (host, store, config) = chosen(config, state).await?;
+        let (host, config) = chosen(config, state).await?;
         let settings = settings(config, global, demo)?;
         let options = manager_options(&settings.config, Source::Tui, store);
         let (close, closed) = tokio::sync::oneshot::channel::<()>();
@@ -227,8 +230,11 @@ fn manager_options(config: &Config, source: Source, store: Store) -> Options {
     }
 }
 
-/// Opens the record of an engine; simulated sandboxes end with the process, and so does what is known of them.
-fn store(config: &Config, state: Option<&Path>) -> Store {
-    let lasting = state.filter(|_| config.engine != Some(EngineKind::Demo));
-    Store::open(lasting, config.retention)
+/// Gives the record its limits; simulated sandboxes end with the process, and so does what is known of them.
+fn kept(store: Store, config: &Config) -> Store {
+    let store = match config.engine {
+        Some(EngineKind::Demo) => Store::open(None),
+        _ => store,
+    };
+    store.keeping(config.retention)
 }

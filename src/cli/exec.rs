@@ -137,7 +137,7 @@ pub(super) async fn piped(front: &mut Front, piped: Piped<'_>) -> Outcome<u8> {
     let (started, id) = (Utc::now(), spec.id.clone());
     let output = match front.format {
         Format::Json => Output::Kept(Kept::new(front.config.json_limit)),
-        Format::Text => Output::Through(Writer::start(false)),
+        Format::Text => Output::Through(Writer::new(false)),
     };
     let stream = front.session.stream_id();
     let command = Command::Exec {
@@ -247,7 +247,7 @@ async fn terminal(front: &mut Front, sandbox: &Sandbox, spec: ExecSpec) -> Outco
     front.session.ask(command).await?;
     let raw = RawMode::enter();
     // On a terminal of its own the person sees what the program draws; that is what it was asked for.
-    let output = Output::Through(Writer::start(true));
+    let output = Output::Through(Writer::new(true));
     let followed = Follower::new(&mut front.session, stream, output, InputFrom::Stdin)
         .follow(true)
         .await;

@@ -119,15 +119,9 @@ async fn cat(front: &mut Front, name: &str, paths: &[std::ffi::OsString]) -> Out
     for path in paths {
         let path = path_in(&sandbox, path)?;
         match front.format {
-            Format::Text => drop(
-                read(
-                    front,
-                    &sandbox,
-                    &path,
-                    Output::Through(Writer::start(false)),
-                )
-                .await?,
-            ),
+            Format::Text => {
+                drop(read(front, &sandbox, &path, Output::Through(Writer::new(false))).await?);
+            }
             Format::Json => kept.push(content(front, &sandbox, &path).await?),
         }
     }

@@ -2,11 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::mem::replace;
 use std::os::fd::AsFd;
-use std::thread::JoinHandle;
 
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use super::views;
 use crate::domain::{OutputChunk, StreamKind};
@@ -18,16 +18,23 @@ const WAITING: usize = 4;
 /// Writes output on a thread of its own, so that a blocked pipe does not keep us from hearing signals.
 pub(super) struct Writer {
     pieces: mpsc::Sender<OutputChunk>,
-    thread: JoinHandle<io::Result<()>>,
+    state: State,
+}
+
+enum State {
+    /// Many commands print nothing; a thread is started for the first piece.
+    Waiting(mpsc::Receiver<OutputChunk>, bool),
+    /// The thread says how it went.
+    Writing(oneshot::Receiver<io::Result<()>>),
 }
 
 impl Writer {
-    /// Starts writing; what goes to a terminal is made safe, unless it is `raw` because a person asked for a terminal.
-    pub(super) fn start(raw: bool) -> Self {
+    /// Prepares to write; what goes to a terminal is made safe, unless it is `raw` because a person asked for a terminal.
+    pub(super) fn new(raw: bool) -> Self {
         let (pieces, waiting) = mpsc::channel(WAITING);
         Self {
             pieces,
-            thread: std::thread::spawn(move || write_all(waiting, raw)),
+            state: State::Waiting(waiting, raw),
         }
     }
 
@@ -37,15 +44,27 @@ impl Writer {
     }
 
     /// Hands a piece over after there was [`Self::room`]; false when nobody reads any more.
-    pub(super) fn write(&self, chunk: OutputChunk) -> bool {
+    pub(super) fn write(&mut self, chunk: OutputChunk) -> bool {
+        if let State::Waiting(..) = self.state {
+            self.start();
+        }
         self.pieces.try_send(chunk).is_ok()
+    }
+
+    fn start(&mut self) {
+        let (tell, told) = oneshot::channel();
+        if let State::Waiting(pieces, raw) = replace(&mut self.state, State::Writing(told)) {
+            std::thread::spawn(move || tell.send(write_all(pieces, raw)));
+        }
     }
 
     /// Waits until everything is written.
     pub(super) async fn finish(self) -> io::Result<()> {
         drop(self.pieces);
-        let joined = tokio::task::spawn_blocking(move || self.thread.join()).await;
-        joined.ok().and_then(Result::ok).unwrap_or(Ok(()))
+        match self.state {
+            State::Waiting(..) => Ok(()),
+            State::Writing(told) => told.await.unwrap_or(Ok(())),
+        }
     }
 }
 

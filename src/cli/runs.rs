@@ -122,7 +122,7 @@ pub(super) async fn output(front: &mut Front, id: &str, follow: bool) -> Outcome
     let output = match front.format {
         Format::Json if follow => Output::Lines,
         Format::Json => Output::Kept(Kept::new(front.config.json_limit)),
-        Format::Text => Output::Through(Writer::start(false)),
+        Format::Text => Output::Through(Writer::new(false)),
     };
     let command = Command::ReadRun {
         host: host.clone(),

@@ -29,13 +29,18 @@ pub(super) struct Layers {
     pub(super) cache_dir: PathBuf,
 }
 
+/// Reads the built-in settings; nobody has to be told on which line they stand.
+fn built_in() -> Result<RawConfig, Failure> {
+    toml::from_str(DEFAULT_TOML).map_err(|error| invalid(format!("the built-in settings: {error}")))
+}
+
 impl Layers {
     /// Makes the settings that hold.
     pub(super) fn resolve(self) -> Result<Config, Failure> {
-        let defaults = Document::parse("config.example.toml", DEFAULT_TOML)?;
+        let defaults = built_in()?;
         let file = self.file.as_ref().map(|(_, document)| document.raw.clone());
         let raw = self.environment.raw.clone();
-        let raw = raw.over(file.unwrap_or_default()).over(defaults.raw);
+        let raw = raw.over(file.unwrap_or_default()).over(defaults);
         let config = self.judge(&raw).map_err(|bad| self.explain(&bad))?;
         Ok(Config {
             engine: self.engine.or(config.engine),

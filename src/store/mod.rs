@@ -50,27 +50,32 @@ pub struct Store {
     spools: Option<Arc<PathBuf>>,
     retention: Retention,
     told: Arc<AtomicBool>,
+    swept: Arc<AtomicBool>,
 }
 
 impl Store {
-    /// Opens the store of a state directory, now and in the background; without one, nothing is kept beyond this process.
+    /// Opens the store of a state directory in the background; without one, nothing is kept beyond this process.
     #[must_use]
-    pub fn open(state: Option<&Path>, retention: Retention) -> Self {
-        let shelf = Shelf::new(state.map(|dir| dir.join("store.db")), retention);
-        let spools = state.map(|dir| Arc::new(dir.join("runs")));
+    pub fn open(state: Option<&Path>) -> Self {
+        let shelf = Shelf::new(state.map(|dir| dir.join("store.db")));
         let (jobs, waiting) = mpsc::channel(WAITING);
         let named = std::thread::Builder::new().name("store".to_owned());
-        let spools_there = spools.clone();
-        let started = named.spawn(move || serve(shelf, waiting, spools_there.as_deref()));
-        if let Err(error) = started {
+        if let Err(error) = named.spawn(move || serve(shelf, waiting)) {
             tracing::warn!(%error, "the store's thread did not start");
         }
         Self {
             jobs,
-            spools,
-            retention,
+            spools: state.map(|dir| Arc::new(dir.join("runs"))),
+            retention: Retention::default(),
             told: Arc::default(),
+            swept: Arc::default(),
         }
+    }
+
+    /// Says how much is kept; opening need not wait until that is known.
+    #[must_use]
+    pub fn keeping(self, retention: Retention) -> Self {
+        Self { retention, ..self }
     }
 
     /// Returns how much is kept.
@@ -111,22 +116,32 @@ impl Store {
             Err(Failure::new(FailureKind::Timeout, words))
         })
     }
+
+    /// Has what is too old or too much removed, once in a process and without waiting for it.
+    fn tidy(&self) {
+        if self.swept.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let (spools, keep) = (self.spools.clone(), self.retention);
+        let job: Job = Box::new(move |shelf| {
+            let spools = spools.as_deref().map(PathBuf::as_path);
+            if let Err(failure) = shelf.run(&|db| sweep::sweep(db, spools, keep)) {
+                tracing::debug!(%failure, "sweeping the store failed");
+            }
+        });
+        // If too much waits, there is no time for it.
+        let _ = self.jobs.try_send(job);
+    }
 }
 
 fn gone() -> Failure {
     Failure::new(FailureKind::Internal, "the store's thread has ended")
 }
 
-/// Serves until nobody can ask any more, and sweeps when there is time.
-fn serve(mut shelf: Shelf, mut jobs: mpsc::Receiver<Job>, spools: Option<&PathBuf>) {
-    // The first question comes soon; what goes wrong is told to whoever asks it.
-    let _ = shelf.connect();
-    let mut swept = false;
+/// Serves until nobody can ask any more.
+fn serve(mut shelf: Shelf, mut jobs: mpsc::Receiver<Job>) {
+    shelf.prepare();
     while let Some(job) = jobs.blocking_recv() {
         job(&mut shelf);
-        if !swept && jobs.is_empty() {
-            swept = true;
-            shelf.sweep(spools.map(PathBuf::as_path));
-        }
     }
 }

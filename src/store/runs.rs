@@ -45,7 +45,10 @@ impl Store {
     /// The store cannot be written.
     pub async fn begin_run(&self, place: &str, run: &Run) -> Result<Begun, Failure> {
         let (place, run) = (place.to_owned(), run.clone());
-        self.ask(move |db| begin(db, &place, &run)).await
+        let begun = self.ask(move |db| begin(db, &place, &run)).await;
+        // What is added makes room necessary; and while a run starts, there is time for it.
+        self.tidy();
+        begun
     }
 
     /// Lists runs that ended since a moment, the oldest first.

@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, Error, ErrorCode};
 
-use super::{open, sweep};
-use crate::domain::Retention;
+use super::open;
 use crate::protocol::{Failure, FailureKind};
 
 /// Time between two tries to open what could not be opened.
@@ -16,16 +15,14 @@ const AGAIN: Duration = Duration::from_secs(5);
 pub(super) struct Shelf {
     /// `None` keeps everything in memory.
     file: Option<PathBuf>,
-    retention: Retention,
     connection: Option<Connection>,
     failed: Option<(Instant, Failure)>,
 }
 
 impl Shelf {
-    pub(super) fn new(file: Option<PathBuf>, retention: Retention) -> Self {
+    pub(super) fn new(file: Option<PathBuf>) -> Self {
         Self {
             file,
-            retention,
             connection: None,
             failed: None,
         }
@@ -47,18 +44,12 @@ impl Shelf {
         }
     }
 
-    /// Removes what is too old or too much; a failure waits for the next time.
-    pub(super) fn sweep(&mut self, spools: Option<&Path>) {
-        let retention = self.retention;
-        if let Ok(connection) = self.connect()
-            && let Err(error) = sweep::sweep(connection, spools, retention)
-        {
-            tracing::debug!(%error, "sweeping the store failed");
-        }
+    /// Opens the file before the first question comes, if nothing is wrong with it; what is, is for whoever asks.
+    pub(super) fn prepare(&mut self) {
+        self.connection = self.file.as_deref().and_then(|file| open::file(file).ok());
     }
 
-    /// Opens the file if it is not open.
-    pub(super) fn connect(&mut self) -> Result<&Connection, Failure> {
+    fn connect(&mut self) -> Result<&Connection, Failure> {
         if self.connection.is_none() {
             self.connection = Some(self.open()?);
         }

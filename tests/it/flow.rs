@@ -73,7 +73,7 @@ impl Flow {
             reap_foreign: false,
             source: Source::Tui,
             owner: owner(OwnerKind::Tui),
-            store: Store::open(None, config.retention),
+            store: Store::open(None).keeping(config.retention),
             deps: config.deps.clone(),
         };
         let (handle, events, _) = manager::spawn(vec![host], behind, std::future::pending());

@@ -38,6 +38,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use futures_util::stream::{BoxStream, StreamExt};
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::guest::Guests;
 use super::{ByteStream, Engine, EngineError, ExecItem, Notes, Result, RunningExec, TreeStream};
@@ -84,9 +85,20 @@ impl LocalEngine {
         done.map_err(|error| EngineError::internal(format!("a task of the engine failed: {error}")))
     }
 
+    /// Looks at what is there. In a program with one thread, which a verb is, nothing goes on beside it anyway.
+    async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Life) -> T + Send + 'static,
+    ) -> Result<T> {
+        match Handle::current().runtime_flavor() {
+            RuntimeFlavor::CurrentThread => Ok(look(&self.life)),
+            _ => self.apart(look).await,
+        }
+    }
+
     async fn find(&self, id: &SandboxId) -> Result<Known> {
         let id = id.as_str().to_owned();
-        self.apart(move |life| life.find(&id)).await?
+        self.look(move |life| life.find(&id)).await?
     }
 
     /// Makes a sandbox and removes it again, to know that it can be done.
@@ -142,7 +154,7 @@ impl Engine for LocalEngine {
     }
 
     async fn list(&self) -> Result<Vec<Sandbox>> {
-        let known = self.apart(Life::list).await?.into_iter();
+        let known = self.look(Life::list).await?.into_iter();
         Ok(known
             .map(|known| {
                 known

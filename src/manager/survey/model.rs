@@ -12,8 +12,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::Survey;
 use crate::app::testing::{reference, sandbox};
 use crate::domain::{
-    Ended, ExecId, Grace, Owner, OwnerKind, ReapRules, Retention, Run, RunEnd, RunResult, Sandbox,
-    SandboxId, Source, Spooled, Tie, Verdict, judge,
+    Ended, ExecId, Grace, Owner, OwnerKind, ReapRules, Run, RunEnd, RunResult, Sandbox, SandboxId,
+    Source, Spooled, Tie, Verdict, judge,
 };
 use crate::protocol::RunFilter;
 use crate::store::{Begun, Claim, Intent, Moment, Store};
@@ -100,7 +100,7 @@ impl World {
     async fn new(seed: u64) -> Self {
         let all = NAMES.map(|name| (reference(name).id, made(name)));
         let mut world = Self {
-            store: Store::open(None, Retention::default()),
+            store: Store::open(None),
             dice: Dice(seed),
             steady: 1_000_000,
             wall_shift: 0,

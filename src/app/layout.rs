@@ -12,8 +12,12 @@
 use ratatui::layout::{Constraint, Layout, Rect};
 use serde::{Deserialize, Serialize};
 
+use super::split::Split;
+
 /// The least screen that can be worked with.
 pub const LEAST: (u16, u16) = (60, 16);
+/// The least rows of a pane on a narrow screen.
+const LEAST_PANE: u16 = 5;
 /// From this width on, panes stand side by side.
 const WIDE: u16 = 110;
 /// From this width on, the preview of a file is drawn beside the list.
@@ -211,7 +215,12 @@ impl Banner {
 
 /// Divides the screen; `None` if it is too small.
 #[must_use]
-pub fn divide(area: Rect, focus: Pane, zoom: bool, banner: Banner) -> Option<Areas> {
+pub fn divide(
+    area: Rect,
+    focus: Pane,
+    (zoom, split): (bool, Split),
+    banner: Banner,
+) -> Option<Areas> {
     if area.width < LEAST.0 || area.height < LEAST.1 {
         return None;
     }
@@ -224,8 +233,8 @@ pub fn divide(area: Rect, focus: Pane, zoom: bool, banner: Banner) -> Option<Are
     .areas(area);
     let panes = match (zoom, body.width >= WIDE) {
         (true, _) => vec![(focus, body)],
-        (false, true) => wide(body),
-        (false, false) => narrow(body, focus),
+        (false, true) => wide(body, split),
+        (false, false) => narrow(body, focus, split),
     };
     Some(Areas {
         header,
@@ -235,13 +244,11 @@ pub fn divide(area: Rect, focus: Pane, zoom: bool, banner: Banner) -> Option<Are
     })
 }
 
-fn wide(body: Rect) -> Vec<(Pane, Rect)> {
-    let [left, right] =
-        Layout::horizontal([Constraint::Percentage(56), Constraint::Fill(1)]).areas(body);
-    let [top, bottom] =
-        Layout::vertical([Constraint::Percentage(42), Constraint::Fill(1)]).areas(left);
-    let [output, files] =
-        Layout::vertical([Constraint::Percentage(62), Constraint::Fill(1)]).areas(right);
+fn wide(body: Rect, split: Split) -> Vec<(Pane, Rect)> {
+    let parts = |percent| [Constraint::Percentage(percent), Constraint::Fill(1)];
+    let [left, right] = Layout::horizontal(parts(split.columns)).areas(body);
+    let [top, bottom] = Layout::vertical(parts(split.left)).areas(left);
+    let [output, files] = Layout::vertical(parts(split.right)).areas(right);
     vec![
         (Pane::Sandboxes, top),
         (Pane::Editor, bottom),
@@ -250,9 +257,26 @@ fn wide(body: Rect) -> Vec<(Pane, Rect)> {
     ]
 }
 
+/// Returns the rows of the list on a narrow screen.
+fn usual_list(body: u16) -> u16 {
+    (body / 3).clamp(LEAST_PANE, 12)
+}
+
+/// Returns by how many rows the list differs from the usual when it is one higher or lower than now.
+pub(super) fn step_list(areas: &Areas, higher: bool) -> i16 {
+    let body = areas.panes.iter().map(|(_, area)| area.height).sum();
+    let now = areas.of(Pane::Sandboxes).map_or(0, |area| area.height);
+    let wanted = if higher { now + 1 } else { now - 1 };
+    let wanted = wanted.min(body - LEAST_PANE).max(LEAST_PANE);
+    i16::try_from(wanted).unwrap_or(0) - i16::try_from(usual_list(body)).unwrap_or(0)
+}
+
 /// On a narrow screen the list stays in sight, and the pane in use gets the rest.
-fn narrow(body: Rect, focus: Pane) -> Vec<(Pane, Rect)> {
-    let list = (body.height / 3).clamp(5, 12);
+fn narrow(body: Rect, focus: Pane, split: Split) -> Vec<(Pane, Rect)> {
+    let list = usual_list(body.height).saturating_add_signed(split.list);
+    let list = list
+        .min(body.height.saturating_sub(LEAST_PANE))
+        .max(LEAST_PANE);
     let [top, bottom] =
         Layout::vertical([Constraint::Length(list), Constraint::Fill(1)]).areas(body);
     let below = if focus == Pane::Sandboxes {
@@ -311,7 +335,8 @@ mod tests {
             for focus in Pane::ALL {
                 let area = Rect::new(0, 0, width, height);
                 for banner in [Banner::Hidden, Banner::Shown] {
-                    let areas = divide(area, focus, false, banner).expect("areas");
+                    let areas =
+                        divide(area, focus, (false, Split::default()), banner).expect("areas");
                     let cells: u32 = areas.panes.iter().map(|(_, pane)| pane.area()).sum();
                     assert_eq!(
                         cells + areas.banner.area() + u32::from(width) * 2,
@@ -323,7 +348,15 @@ mod tests {
             }
         }
         let small = Rect::new(0, 0, 59, 16);
-        assert_eq!(divide(small, Pane::Files, false, Banner::Hidden), None);
+        assert_eq!(
+            divide(
+                small,
+                Pane::Files,
+                (false, Split::default()),
+                Banner::Hidden
+            ),
+            None
+        );
     }
 
     #[test]

@@ -37,6 +37,7 @@ pub mod sheet;
 pub mod shell;
 pub mod shells;
 pub mod snippets;
+pub mod split;
 pub mod status;
 mod streams;
 pub mod tabs;
@@ -60,7 +61,6 @@ use crate::domain::{HostName, Owner, RequestId};
 use crate::keymap::{Context, Key, Keymap};
 use crate::protocol::{Failure, FailureKind};
 use files::HostPlaces;
-use layout::{Areas, Banner};
 use overlay::Overlay;
 use pending::PendingSet;
 
@@ -111,6 +111,8 @@ pub struct ViewState {
     pub mode: Mode,
     /// Does the pane have the whole screen?
     pub zoom: bool,
+    /// Where the panes meet.
+    pub split: split::Split,
     /// The screen.
     pub size: Rect,
     /// What lies over the panes.
@@ -175,6 +177,7 @@ impl AppState {
                 focus: Pane::Sandboxes,
                 mode: Mode::Nav,
                 zoom: false,
+                split: split::Split::default(),
                 size,
                 overlay: None,
                 chord: Vec::new(),
@@ -190,16 +193,6 @@ impl AppState {
             now,
             settings: Arc::new(settings),
         }
-    }
-
-    /// Divides the screen as it is now.
-    #[must_use]
-    pub fn areas(&self) -> Option<Areas> {
-        let banner = match self.engine.down() {
-            Some(_) => Banner::Shown,
-            None => Banner::Hidden,
-        };
-        layout::divide(self.view.size, self.view.focus, self.view.zoom, banner)
     }
 
     /// Tells who has the keys now: text that is asked for has them as the editor does.

@@ -5,7 +5,7 @@ use super::overlay::{Confirm, Overlay, Palette};
 use super::pending::{Pending, Purpose as For};
 use super::{
     AppState, Effect, Mode, Pane, Tone, Wish, cache, copies, fulfil, history, inspect, on_overlay,
-    reap, snippets, streams,
+    reap, snippets, split, streams,
 };
 use crate::code::Language;
 use crate::keymap::Action;
@@ -39,6 +39,9 @@ pub(super) fn run(state: &mut AppState, action: Action) -> Vec<Effect> {
         Action::NextPane => focus(state, state.view.focus.step(true)),
         Action::PreviousPane => focus(state, state.view.focus.step(false)),
         Action::Zoom => zoom(state),
+        Action::SplitLeft | Action::SplitRight | Action::SplitUp | Action::SplitDown => {
+            split::run(state, action)
+        }
         Action::Refresh => refresh(state),
         Action::ToggleMouse => toggle_mouse(state),
         Action::Suspend => vec![Effect::Suspend],

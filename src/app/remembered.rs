@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::sandboxes::Column;
+use super::split::Split;
 use super::{AppState, Pane};
 
 /// How the dashboard was left. Fields that are missing are as at the first time; words that are unknown make it unreadable.
@@ -15,6 +16,8 @@ pub struct Layout {
     pub focus: Pane,
     /// Did it have the whole screen?
     pub zoom: bool,
+    /// Where the panes met.
+    pub split: Split,
     /// Was the mouse ours?
     pub mouse: bool,
     /// The list of sandboxes.
@@ -40,6 +43,7 @@ impl Default for Layout {
         Self {
             focus: Pane::Sandboxes,
             zoom: false,
+            split: Split::default(),
             mouse: true,
             list: ListLayout::default(),
         }
@@ -64,6 +68,7 @@ impl AppState {
         Layout {
             focus: self.view.focus,
             zoom: self.view.zoom,
+            split: self.view.split,
             mouse: self.view.mouse,
             list: ListLayout {
                 sort: self.sandboxes.column,
@@ -78,6 +83,7 @@ impl AppState {
     pub fn restore(&mut self, layout: Layout) {
         self.view.focus = layout.focus;
         self.view.zoom = layout.zoom;
+        self.view.split = layout.split.in_range();
         self.view.mouse &= layout.mouse;
         self.sandboxes.column = layout.list.sort;
         self.sandboxes.descending = layout.list.descending;
@@ -102,7 +108,7 @@ mod tests {
     #[test]
     fn a_dashboard_is_restored_as_it_was_left() {
         let mut left = App::with(160, 48, &["py"]);
-        left.keys("o o O a C down down space esc z 4 m");
+        left.keys("o o O a C down down space esc alt-left z 4 m");
         let layout = left.state.layout();
         assert_ne!(layout, Layout::default());
         let mut next = App::new(160, 48);

@@ -46,6 +46,10 @@ actions! {
     NextPane "next-pane" looks "Go to the next pane";
     PreviousPane "previous-pane" looks "Go to the pane before";
     Zoom "zoom" looks "Give the pane the whole screen, or back";
+    SplitLeft "split-left" looks "Move the border between the panes to the left";
+    SplitRight "split-right" looks "Move the border between the panes to the right";
+    SplitUp "split-up" looks "Move the border above or below the pane up";
+    SplitDown "split-down" looks "Move the border above or below the pane down";
     Refresh "refresh" looks "Ask the engine again";
     ToggleMouse "toggle-mouse" looks "Leave the mouse to the terminal, or take it back";
     ActionLog "action-log" looks "Show what was done";

@@ -9,6 +9,7 @@ mod ends;
 mod exec;
 mod files;
 mod finish;
+mod hold;
 mod keeper;
 mod kernel;
 mod look;
@@ -42,6 +43,7 @@ fn main() {
         "list" | "stat" | "mkdir" | "rename" | "delete" | "read" | "write" => Finish::from_environment().done(files::run(verb, rest)),
         "pack" => Finish::from_environment().done(tree::pack(rest)),
         "unpack" => Finish::from_environment().done(tree::unpack(rest)),
+        "hold" => Finish::from_environment().done(hold::hold(rest)),
         "sessions" => Finish::from_environment().done(session::list()),
         "forget" => Finish::from_environment().done(session::forget(rest)),
         "top" => Finish::from_environment().done(look::top()),

@@ -154,15 +154,17 @@ impl Target {
     fn finish_file(&mut self) -> Result<(), Problem> {
         let Some((file, place, entry)) = self.file.take() else { return Ok(()) };
         let changed = u64::try_from(entry.seconds).map(|s| UNIX_EPOCH + Duration::new(s, entry.nanos));
-        let mut finish = || {
+        let finish = || {
             file.set_permissions(fs::Permissions::from_mode(entry.mode & 0o777))?;
             changed.map_or(Ok(()), |time| file.set_times(FileTimes::new().set_modified(time)))?;
-            if self.is_new() { Ok(()) } else { self.settle(&part(&place), &place) }
+            if self.is_new() { Ok(None) } else { settle(&part(&place), &place) }
         };
-        finish().map_err(|e: io::Error| {
+        let replaced = finish().map_err(|e: io::Error| {
             let _ = fs::remove_file(self.file_place(&place));
             Problem::on(place.as_os_str().as_bytes(), &e)
-        })
+        });
+        self.replaced = replaced?;
+        Ok(())
     }
 
     fn close(&mut self) -> Result<(), Problem> {
@@ -174,20 +176,9 @@ impl Target {
         if !self.is_new() {
             return Ok(());
         }
-        let (grown, root) = (self.growing.clone(), self.root.clone());
-        self.settle(&grown, &root).map_err(|e| Problem::on(root.as_os_str().as_bytes(), &e))
-    }
-
-    /// Gives what has grown its name; there is something whole under that name at any moment.
-    ///
-    /// Renaming over a file makes some file systems write the new one to disk first, which takes as long as the copy itself.
-    fn settle(&mut self, grown: &Path, place: &Path) -> io::Result<()> {
-        let is_file = |path| fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file());
-        if is_file(grown) && is_file(place) && sys::exchange(grown, place).is_ok() {
-            self.replaced = fs::OpenOptions::new().read(true).custom_flags(O_PATH).open(grown).ok();
-            return fs::remove_file(grown);
-        }
-        fs::rename(grown, place)
+        let replaced = settle(&self.growing, &self.root);
+        self.replaced = replaced.map_err(|e| Problem::on(self.root.as_os_str().as_bytes(), &e))?;
+        Ok(())
     }
 
     /// Returns where a file grows.
@@ -206,8 +197,21 @@ impl Target {
     }
 }
 
+/// Gives what has grown its name; there is something whole under that name at any moment. Returns what was replaced, which
+/// takes up room as long as it is held.
+///
+/// Renaming over a file makes some file systems write the new one to disk first, which takes as long as the copy itself.
+pub fn settle(grown: &Path, place: &Path) -> io::Result<Option<File>> {
+    let is_file = |path| fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file());
+    if is_file(grown) && is_file(place) && sys::exchange(grown, place).is_ok() {
+        let replaced = fs::OpenOptions::new().read(true).custom_flags(O_PATH).open(grown).ok();
+        return fs::remove_file(grown).map(|()| replaced);
+    }
+    fs::rename(grown, place).map(|()| None)
+}
+
 /// Names a sibling that grows until it is whole.
-fn part(place: &Path) -> PathBuf {
+pub fn part(place: &Path) -> PathBuf {
     place.with_file_name(format!(".sandtop-{}.part", std::process::id()))
 }
 
@@ -224,7 +228,7 @@ fn replace_link(place: &Path, target: &[u8]) -> io::Result<()> {
 }
 
 /// Opens a new file; a link or file in its place is replaced, never written through.
-fn open_new(place: &Path) -> io::Result<File> {
+pub fn open_new(place: &Path) -> io::Result<File> {
     if fs::symlink_metadata(place).is_ok_and(|meta| !meta.is_dir()) {
         fs::remove_file(place)?;
     }

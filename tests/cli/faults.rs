@@ -494,3 +494,31 @@ fn an_interrupted_put_keeps_the_old_file() {
     });
     assert_eq!(place.run(&["files", "cat", &name, "f"]).ok().text(), "old");
 }
+
+/// Big files are brought by the engine, which knows nothing of names that are given only when a file is whole.
+#[test]
+fn a_copy_that_is_killed_leaves_the_old_file_and_nothing_else() {
+    let Some(place) = Place::docker() else { return };
+    let name = place.sandbox(&[]);
+    let source = place.path("big");
+    let big = fs::File::create(&source).expect("a file");
+    big.set_len(1 << 30).expect("a long file");
+    place.feed(b"old", &["files", "put", &name, "big"]).ok();
+    // The engine lets nobody in while it writes, so the volume is looked at from outside.
+    let format = r#"{{range .Mounts}}{{if eq .Destination "/workspace"}}{{.Source}}{{end}}{{end}}"#;
+    let volume = place.docker_says(&["inspect", "--format", format, &name]);
+    let names = || -> Vec<_> {
+        let entries = fs::read_dir(volume.trim()).expect("a volume");
+        let names = entries.map(|entry| entry.expect("a name").file_name());
+        names
+            .map(|name| name.to_string_lossy().into_owned())
+            .collect()
+    };
+    let target = format!("{name}:/workspace/big");
+    let copying = place.start(&["cp", &source.to_string_lossy(), &target]);
+    until("the copy is under way", || names().len() == 2);
+    copying.signal(Signal::KILL);
+    until("nothing is left of it", || names() == ["big"]);
+    let kept = place.run(&["files", "cat", &name, "/workspace/big"]).ok();
+    assert_eq!(kept.text(), "old");
+}

@@ -1,8 +1,8 @@
 //! Big files out of a container by the engine's archive: it reads the disk itself, and no process inside has to pass them on.
+//! The way in is in `upload.rs`.
 //!
 //! The engine sees the container's disk but not its memory: below a `tmpfs` it may find another file of the same name, or none.
 //! So the guest has the last word on what a path means, and the archive is used only for the very file that the guest sees.
-//! Nothing is ever written this way: the engine works as root.
 
 use bollard::query_parameters::{
     ContainerArchiveInfoOptionsBuilder, DownloadFromContainerOptionsBuilder,
@@ -11,16 +11,18 @@ use bytes::{Bytes, BytesMut};
 use chrono::{DateTime, Utc};
 use futures_util::stream::{self, BoxStream, StreamExt};
 
-use super::{Client, convert};
+use super::{Client, Endpoint, convert};
 use crate::domain::{FileEntry, FileKind, SandboxId, SandboxPath, TreeItem};
 use crate::engine::guest::Guests;
 use crate::engine::{EngineError, Result, TreeStream};
 use crate::protocol::FileOp;
 
 /// Smaller files are there sooner by the guest, which is asked once instead of twice.
-const BIG: i64 = 16 << 20;
+const BIG: u64 = 16 << 20;
+/// Larger ones would take too long: the engine lets nobody else into the container meanwhile.
+const HUGE: u64 = 1 << 30;
 /// Bytes of a header, and what contents are padded to.
-const BLOCK: usize = 512;
+pub(super) const BLOCK: usize = 512;
 /// Headers before the one of the file that are believed: long names and attributes.
 const MOST_HEADERS: usize = 8;
 
@@ -65,9 +67,22 @@ async fn look(
     path: &SandboxPath,
 ) -> Option<(String, (u64, DateTime<Utc>))> {
     let words = std::str::from_utf8(path.as_bytes()).ok()?.to_owned();
-    let options = ContainerArchiveInfoOptionsBuilder::new()
-        .path(&words)
-        .build();
+    let seen = plain_file(client, id, &words).await?;
+    is_worth_it(client, seen.0).then_some((words, seen))
+}
+
+/// Tells whether the engine's archive is the better way for a file of this size: not over a network, which may be slow.
+pub(super) fn is_worth_it(client: &Client, size: u64) -> bool {
+    matches!(client.endpoint, Endpoint::Unix(_)) && (BIG..=HUGE).contains(&size)
+}
+
+/// Size and time of a plain file as the engine sees it.
+pub(super) async fn plain_file(
+    client: &Client,
+    id: &SandboxId,
+    path: &str,
+) -> Option<(u64, DateTime<Utc>)> {
+    let options = ContainerArchiveInfoOptionsBuilder::new().path(path).build();
     let info = client
         .docker
         .get_container_archive_info(id.as_str(), Some(options))
@@ -75,8 +90,8 @@ async fn look(
         .ok()?;
     let time = DateTime::parse_from_rfc3339(&info.modification_time?).ok()?;
     // The bits above the permissions are set for everything that is not a plain file.
-    let plain = info.file_mode >> 9 == 0 && info.size >= BIG;
-    plain.then_some((words, (u64::try_from(info.size).ok()?, time.to_utc())))
+    let size = u64::try_from(info.size).ok()?;
+    (info.file_mode >> 9 == 0).then_some((size, time.to_utc()))
 }
 
 fn is_same(entry: &FileEntry, (size, modified_at): (u64, DateTime<Utc>)) -> bool {

@@ -19,6 +19,7 @@ mod remains;
 mod shelves;
 mod stats;
 mod transport;
+mod upload;
 
 use async_trait::async_trait;
 use bollard::{API_DEFAULT_VERSION, Docker};
@@ -343,7 +344,8 @@ impl Engine for DockerEngine {
     }
 
     async fn unpack(&self, id: &SandboxId, path: &SandboxPath, tree: TreeStream) -> Result<()> {
-        self.guests().await?.unpack(id, path, tree).await
+        let (client, guests) = (self.client().await?, self.guests().await?);
+        upload::unpack(client, guests, id, path, tree).await
     }
 
     async fn sessions(&self, id: &SandboxId) -> Result<Vec<SessionInfo>> {

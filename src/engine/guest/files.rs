@@ -194,6 +194,54 @@ pub(super) async fn unpack(
     send(guests, id, vec!["unpack".to_owned(), arg(path)], tree).await
 }
 
+/// A place in a sandbox that is kept for a file; dropped before the file is whole, nothing of it stays.
+pub(in crate::engine) struct Held {
+    /// The name beside the final one under which the file grows, and who owns it.
+    pub(in crate::engine) entry: FileEntry,
+    run: GuestRun,
+    stdin: ExecStdin,
+}
+
+impl Held {
+    /// Says that the file is whole: it gets its name.
+    pub(in crate::engine) async fn settle(mut self) -> Result<()> {
+        // If the guest has hung up, its last words say why.
+        let _ = self.stdin.write_all(&wire::end_bytes()).await;
+        let _ = self.stdin.flush().await;
+        loop {
+            match self.run.next().await {
+                GuestItem::Chunk(_) => {}
+                GuestItem::Trailer(trailer) => return trailer.check(),
+                GuestItem::Cut => return Err(super::cut_off()),
+            }
+        }
+    }
+}
+
+/// Has a place kept for a file that does not come through the guest.
+pub(super) async fn hold(guests: &Guests, id: &SandboxId, path: &SandboxPath) -> Result<Held> {
+    let call = GuestCall {
+        stdio: Stdio::Pipes(StdinMode::Piped),
+        ..GuestCall::verb(vec!["hold".to_owned(), arg(path)])
+    };
+    let (mut run, stdin) = guests.start(id, call).await?;
+    let mut decoder = Decoder::default();
+    loop {
+        match run.next().await {
+            GuestItem::Chunk(chunk) => decoder.push(&chunk.bytes),
+            GuestItem::Trailer(trailer) => {
+                trailer.check()?;
+                return Err(super::cut_off());
+            }
+            GuestItem::Cut => return Err(super::cut_off()),
+        }
+        if let Some(Record::Entry(entry)) = decoder.next_record().map_err(EngineError::internal)? {
+            let entry = from_wire(entry);
+            return Ok(Held { entry, run, stdin });
+        }
+    }
+}
+
 /// Feeds records to a verb while listening to it, so that its complaint is heard before everything is sent.
 async fn send(
     guests: &Guests,

@@ -26,6 +26,7 @@ use crate::domain::{
 };
 use crate::guest::wire;
 use crate::protocol::{FailureKind, FileOp, SessionInfo};
+pub(super) use files::Held;
 use followed::Followed;
 use run::GuestRun;
 
@@ -176,6 +177,11 @@ impl Guests {
         tree: TreeStream,
     ) -> Result<()> {
         files::unpack(self, id, path, tree).await
+    }
+
+    /// Has a place kept for a file that does not come through the guest.
+    pub(super) async fn hold(&self, id: &SandboxId, path: &SandboxPath) -> Result<Held> {
+        files::hold(self, id, path).await
     }
 
     /// Lists named sessions.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::files::{complete, offered};
 use super::overlay::{Ask, Overlay};
-use super::{AppState, Effect};
+use super::{AppState, Effect, fulfil};
 
 /// Asks for the names in the folder that is being typed.
 pub(super) fn ask(state: &mut AppState, ask: Ask) -> Vec<Effect> {
@@ -13,12 +13,15 @@ pub(super) fn ask(state: &mut AppState, ask: Ask) -> Vec<Effect> {
     folder.map_or_else(Vec::new, |folder| vec![Effect::ListHost { folder }])
 }
 
-/// Completes the path by the names in a folder, or shows the names that it may become.
+/// Takes the names in a folder: for a pattern that waits for them, or to complete the path by them, or to show the names that it may become.
 pub(super) fn listed(
     state: &mut AppState,
     folder: &Path,
     outcome: Result<Vec<String>, String>,
 ) -> Vec<Effect> {
+    if let Some(wishes) = state.files.host_listed(folder, &outcome) {
+        return fulfil::all(state, wishes);
+    }
     let Some(Overlay::Ask(mut ask)) = state.view.overlay.clone() else {
         return Vec::new();
     };
@@ -77,7 +80,7 @@ mod tests {
             label: "Save output to".into(),
             start: String::new(),
         };
-        super::super::fulfil::all(&mut app.state, vec![super::super::Wish::Ask(question)]);
+        fulfil::all(&mut app.state, vec![super::super::Wish::Ask(question)]);
         app.typed(typed);
         app.keys("tab");
         app

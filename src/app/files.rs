@@ -5,6 +5,7 @@ mod ask;
 mod changed;
 mod host;
 mod listing;
+mod many;
 mod order;
 mod pick;
 mod preview;
@@ -89,6 +90,8 @@ pub struct FilesState {
     asked: Option<Asked>,
     /// The name to select as soon as it is listed.
     wanted: Option<Vec<u8>>,
+    /// Files of this machine that are being looked for.
+    many: Option<many::Wanted>,
 }
 
 impl FilesState {

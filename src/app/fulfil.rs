@@ -62,6 +62,7 @@ fn one(state: &mut AppState, wish: Wish) -> Vec<Effect> {
             bytes,
             replace,
         }],
+        Wish::ListHost(folder) => vec![Effect::ListHost { folder }],
         Wish::Download(download) => vec![Effect::CheckHost(download)],
         Wish::List { sandbox, path } => {
             let command = Command::File {

@@ -1,5 +1,7 @@
 //! What a pane wants from the rest of the program: panes know nothing of channels, overlays or each other.
 
+use std::path::PathBuf;
+
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
@@ -57,6 +59,8 @@ pub enum Wish {
     },
     /// Copy files of a sandbox to this machine, if nothing is in the way or a person agrees.
     Download(Box<Download>),
+    /// List a folder of this machine; the answer comes to `FilesState::host_listed`.
+    ListHost(PathBuf),
     /// List a folder; the answer comes to `FilesState::listed`.
     List {
         /// Where.

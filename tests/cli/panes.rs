@@ -75,6 +75,13 @@ fn files_are_copied_both_ways_and_called_off() {
     terminal.until_seen("data-1.csv: 4 B");
     let copied = place.run(&["files", "cat", &name, "data-1.csv"]).ok();
     assert_eq!(copied.text(), "1,2\n");
+    fs::write(place.path("data-2.csv"), "3,4\n").unwrap();
+    terminal.type_in(&format!("<{CLEAR}data-*.csv\r"));
+    terminal.until_seen("1 of 2 names exist already");
+    terminal.type_in("y");
+    terminal.until_seen("Done: copying in data-2.csv");
+    let copied = place.run(&["files", "cat", &name, "data-2.csv"]).ok();
+    assert_eq!(copied.text(), "3,4\n");
     terminal.type_in(&format!("<{CLEAR}huge.bin\r"));
     terminal.until_seen("of 8 GiB");
     terminal.until_seen("X stop copying");
@@ -82,7 +89,7 @@ fn files_are_copied_both_ways_and_called_off() {
     terminal.until_seen("Called off: copying in huge.bin");
     until("nothing half-written is left", || {
         let listed = place.run(&["exec", &name, "--", "ls", "-A", "/workspace"]);
-        listed.ok().text() == "data-1.csv\n"
+        listed.ok().text() == "data-1.csv\ndata-2.csv\n"
     });
     terminal.type_in(">");
     terminal.until_seen("Copy data-1.csv to:");

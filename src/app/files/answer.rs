@@ -1,5 +1,7 @@
 //! What is done with the answers to the pane's questions.
 
+use std::path::PathBuf;
+
 use super::super::wish::{Expect, Purpose, Tone, Wish};
 use super::ask::{Asked, say, shown, submit, work};
 use super::host::{Download, base_name};
@@ -81,15 +83,13 @@ impl FilesState {
 
     fn upload(&mut self, place: &Place, text: &str) -> Result<Vec<Wish>, String> {
         let from = self.host.resolve(text)?;
+        if let Some(wishes) = self.upload_many(place, &from) {
+            return Ok(wishes);
+        }
         let name = base_name(&from).ok_or("give the path of a file or folder")?;
         let to = place.folder.join(name).map_err(|e| e.to_string())?;
-        let label = format!("copying in {}", shown(name));
-        let command = Command::CopyIn {
-            sandbox: place.sandbox.clone(),
-            from,
-            to: to.clone(),
-        };
-        Ok(self.careful(place, &to, submit(command, label)))
+        let copy = copy_in(place, from, to.clone());
+        Ok(self.careful(place, &to, copy))
     }
 
     fn download(&self, asked: &Asked, text: &str) -> Result<Vec<Wish>, String> {
@@ -117,7 +117,7 @@ impl FilesState {
     }
 
     /// Tells whether something of that path is in the folder on screen.
-    fn is_taken(&self, place: &Place, path: &SandboxPath) -> bool {
+    pub(super) fn is_taken(&self, place: &Place, path: &SandboxPath) -> bool {
         let now = self.place.as_ref();
         now.is_some_and(|now| {
             now.sandbox == place.sandbox && path.parent() == Some(now.folder.clone())
@@ -125,12 +125,19 @@ impl FilesState {
     }
 
     /// Selects a path as soon as it is listed, if it is in the folder on screen.
-    fn want(&mut self, path: &SandboxPath) {
+    pub(super) fn want(&mut self, path: &SandboxPath) {
         let folder = self.place.as_ref().map(|place| place.folder.clone());
         if path.parent() == folder {
             self.wanted = Some(path.file_name().to_vec());
         }
     }
+}
+
+/// Wishes a copy of something of this machine.
+pub(super) fn copy_in(place: &Place, from: PathBuf, to: SandboxPath) -> Wish {
+    let label = format!("copying in {}", shown(to.file_name()));
+    let sandbox = place.sandbox.clone();
+    submit(Command::CopyIn { sandbox, from, to }, label)
 }
 
 fn new_path(text: &str, base: &SandboxPath) -> Result<SandboxPath, String> {

@@ -6,9 +6,9 @@ use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Paragraph, Wrap};
 
 use super::lines::choose;
-use crate::app::AppState;
 use crate::app::layout::confirm_area;
 use crate::app::overlay::{Ask, Confirm, Palette};
+use crate::app::{AppState, Purpose};
 use crate::text::{display_width, pad, safe_line, truncate};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::popup;
@@ -18,6 +18,9 @@ const OFFER_ROWS: usize = 6;
 
 /// What the key does that nobody would try otherwise.
 const TAB_HINT: &str = "Tab completes ";
+
+/// The same where a path may be a pattern.
+const MANY_HINT: &str = "Tab completes, * copies many ";
 
 /// Draws a yes or no.
 pub(super) fn confirm(frame: &mut Frame<'_>, theme: &Theme, confirm: &Confirm) {
@@ -80,10 +83,12 @@ pub(super) fn ask(frame: &mut Frame<'_>, theme: &Theme, ask: &Ask) {
     frame.set_cursor_position(Position::new(column, row.y));
     offers(frame, theme, &ask.offers, row);
     let used = start + display_width(after) + 2;
-    if ask.question.purpose.is_host_path()
-        && used + display_width(TAB_HINT) <= usize::from(row.width)
-    {
-        let hint = Line::styled(TAB_HINT, theme.style(Role::Muted)).right_aligned();
+    let hint = match ask.question.purpose {
+        Purpose::Upload => MANY_HINT,
+        _ => TAB_HINT,
+    };
+    if ask.question.purpose.is_host_path() && used + display_width(hint) <= usize::from(row.width) {
+        let hint = Line::styled(hint, theme.style(Role::Muted)).right_aligned();
         let x = u16::try_from(used).unwrap_or(u16::MAX).min(row.width);
         let rest = Rect {
             x: row.x + x,

@@ -2,6 +2,8 @@
 
 #![expect(clippy::panic, reason = "a wish of another kind is a failed test")]
 
+use std::path::Path;
+
 use super::*;
 use crate::app::{Expect, Purpose, Tone};
 use crate::protocol::{Command, FailureKind, FileOp};
@@ -188,7 +190,7 @@ fn downloads_ask_before_they_replace_something() {
         host_checked(one, &[HostKind::Folder]),
         [Wish::Download(Box::new(into.clone()))]
     );
-    assert_eq!(into.places(), [std::path::Path::new("/here/a/a")]);
+    assert_eq!(into.places(), [Path::new("/here/a/a")]);
     let many = download("/out", &["/workspace/a", "/workspace/b"], true);
     let asked = host_checked(many, &[HostKind::File, HostKind::Folder]);
     assert!(
@@ -259,4 +261,62 @@ fn no_action_needs_a_sandbox() {
     state.click(3);
     state.scroll_preview(3);
     assert!(state.place().is_none());
+}
+
+/// The host paths that are copied in, and where to.
+fn copied(wishes: &[Wish]) -> Vec<(String, String)> {
+    let copies = wishes.iter().map(|wish| match wish {
+        Wish::Submit {
+            command: Command::CopyIn { from, to, .. },
+            ..
+        } => (from.display().to_string(), to.to_string()),
+        other => panic!("no copy: {other:?}"),
+    });
+    copies.collect()
+}
+
+#[test]
+fn a_pattern_copies_many_and_asks_about_those_that_are_there() {
+    let names = || {
+        Ok(["b", "b.csv", "c.csv", "src/", ".hidden.csv"]
+            .map(Into::into)
+            .into())
+    };
+    let folder = Path::new("/x");
+    let mut state = usual();
+    assert_eq!(
+        state.answer(&Purpose::Upload, "/x/*.csv"),
+        [Wish::ListHost(folder.into())]
+    );
+    assert_eq!(state.host_listed(Path::new("/y"), &names()), None);
+    let wishes = state.host_listed(folder, &names()).expect("wishes");
+    let pair = |from: &str, to: &str| (from.to_owned(), to.to_owned());
+    assert_eq!(
+        copied(&wishes),
+        [
+            pair("/x/b.csv", "/workspace/b.csv"),
+            pair("/x/c.csv", "/workspace/c.csv")
+        ]
+    );
+    assert_eq!(state.host_listed(folder, &names()), None, "only once");
+
+    state.answer(&Purpose::Upload, "/x/?*");
+    let wishes = state.host_listed(folder, &names()).expect("wishes");
+    let [Wish::Confirm { question, then, .. }] = wishes.as_slice() else {
+        panic!("no dialog: {wishes:?}");
+    };
+    assert!(question.starts_with("2 of 4 names exist"), "{question}");
+    assert_eq!(copied(then).len(), 4);
+
+    for (names, words) in [
+        (names(), "Nothing there is called *.zip."),
+        (Err("/x: gone".to_owned()), "/x: gone"),
+    ] {
+        state.answer(&Purpose::Upload, "/x/*.zip");
+        let wishes = state.host_listed(folder, &names).expect("wishes");
+        assert!(
+            matches!(&wishes[..], [Wish::Toast(_, said)] if said == words),
+            "{wishes:?}"
+        );
+    }
 }

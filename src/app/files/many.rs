@@ -1,0 +1,136 @@
+//! Many files of this machine copied into a sandbox at once: the last part of the path is a pattern, as in shells.
+
+use std::path::{Path, PathBuf};
+
+use super::super::wish::{Tone, Wish};
+use super::ask::{say, shown};
+use super::{FilesState, Place};
+use crate::text::safe_line;
+
+/// A pattern whose folder is being listed.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted {
+    place: Place,
+    folder: PathBuf,
+    pattern: String,
+}
+
+impl FilesState {
+    /// Has the folder of a pattern listed; `None` if the path names one thing.
+    pub(super) fn upload_many(&mut self, place: &Place, path: &Path) -> Option<Vec<Wish>> {
+        let pattern = path.file_name()?.to_str()?;
+        if !pattern.contains(['*', '?']) {
+            return None;
+        }
+        let folder = path.parent()?.to_path_buf();
+        self.many = Some(Wanted {
+            place: place.clone(),
+            folder: folder.clone(),
+            pattern: pattern.to_owned(),
+        });
+        Some(vec![Wish::ListHost(folder)])
+    }
+
+    /// Takes the names in a folder of this machine; `None` if no pattern waits for them.
+    pub fn host_listed(
+        &mut self,
+        folder: &Path,
+        names: &Result<Vec<String>, String>,
+    ) -> Option<Vec<Wish>> {
+        let wanted = self.many.take_if(|wanted| wanted.folder == folder)?;
+        Some(match names {
+            Ok(names) => self.copy_in(&wanted, names),
+            Err(why) => vec![Wish::Toast(Tone::Bad, safe_line(why))],
+        })
+    }
+
+    fn copy_in(&mut self, wanted: &Wanted, names: &[String]) -> Vec<Wish> {
+        let names = names.iter().map(|name| name.trim_end_matches('/'));
+        let fitting = names.filter(|name| fits(&wanted.pattern, name));
+        let copies = fitting.filter_map(|name| {
+            let to = wanted.place.folder.join(name.as_bytes()).ok()?;
+            let copy = super::answer::copy_in(&wanted.place, wanted.folder.join(name), to.clone());
+            Some((to, copy))
+        });
+        let copies: Vec<_> = copies.collect();
+        let Some((first, _)) = copies.first() else {
+            let pattern = shown(wanted.pattern.as_bytes());
+            return say(&format!("Nothing there is called {pattern}."));
+        };
+        let first = first.clone();
+        let is_taken = |to| self.is_taken(&wanted.place, to);
+        let taken = copies.iter().filter(|(to, _)| is_taken(to)).count();
+        let count = copies.len();
+        let then: Vec<Wish> = copies.into_iter().map(|(_, copy)| copy).collect();
+        if taken == 0 {
+            self.want(&first);
+            return then;
+        }
+        vec![Wish::Confirm {
+            question: format!(
+                "{taken} of {count} names exist already. Replace what has them? This cannot be undone."
+            ),
+            button: "Replace".to_owned(),
+            then,
+        }]
+    }
+}
+
+/// Tells whether a name fits a pattern of `*` and `?`; as in shells, hidden names only where the pattern starts so.
+fn fits(pattern: &str, name: &str) -> bool {
+    let is_hidden = name.starts_with('.') && !pattern.starts_with('.');
+    let (pattern, name): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), name.chars().collect());
+    !is_hidden && fits_rest(&pattern, &name)
+}
+
+/// Goes through both once; a star that took too little takes one more.
+fn fits_rest(pattern: &[char], name: &[char]) -> bool {
+    let (mut p, mut n) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while let Some(c) = name.get(n) {
+        match pattern.get(p) {
+            Some('*') => {
+                star = Some((p, n));
+                p += 1;
+            }
+            Some(wanted) if *wanted == '?' || wanted == c => (p, n) = (p + 1, n + 1),
+            _ => match &mut star {
+                Some((at, taken)) => {
+                    *taken += 1;
+                    (p, n) = (*at + 1, *taken);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern
+        .get(p..)
+        .unwrap_or_default()
+        .iter()
+        .all(|c| *c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_those_of_shells() {
+        let cases = [
+            ("*.csv", "a.csv", true),
+            ("*.csv", "a.csv.gz", false),
+            ("data-?.csv", "data-1.csv", true),
+            ("data-?.csv", "data-12.csv", false),
+            ("*a*b*", "xxaxxaxbx", true),
+            ("*a*b*", "xxbxxa", false),
+            ("*", ".hidden", false),
+            (".*", ".hidden", true),
+            ("gr?ße", "größe", true),
+            ("**", "", true),
+        ];
+        for (pattern, name, expected) in cases {
+            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+}

@@ -34,7 +34,7 @@ pub struct Cli {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Global {
-    /// Engine to use: docker or demo (default: the first that answers)
+    /// Engine to use: docker, local or demo (default: the first that answers)
     #[arg(long, global = true, value_name = "ENGINE")]
     pub engine: Option<String>,
     /// Only this host

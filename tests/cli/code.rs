@@ -323,3 +323,39 @@ fn an_interrupted_run_leaves_nothing() {
     early.wait().exits(130);
     until("the sandbox is gone", || place.belongings().is_empty());
 }
+
+/// With `SANDTOP_TEST_LANGUAGES`, a folder with a system in it, for all of them; else for what this machine has in `/usr`.
+#[test]
+fn further_languages_run_or_say_what_is_missing() {
+    let Some(place) = Place::local() else { return };
+    let image = std::env::var("SANDTOP_TEST_LANGUAGES").unwrap_or_else(|_| "host".to_owned());
+    let go = "package main\nimport (\"fmt\"; \"os\")\nfunc main() { fmt.Println(os.Args[1]); os.Exit(3) }\n";
+    let rust =
+        "fn main() { println!(\"{}\", std::env::args().nth(1).unwrap()); std::process::exit(3) }\n";
+    let table = [
+        ("ruby", "puts ARGV[0]\nexit 3\n"),
+        ("go", go),
+        ("rust", rust),
+        (
+            "typescript",
+            "const word: string = process.argv[2];\nconsole.log(word);\nprocess.exit(3);\n",
+        ),
+    ];
+    let name = place.name("s");
+    place.run(&["create", &name, "--image", &image]).ok();
+    for (language, code) in table {
+        let args = ["run", "-l", language, "-s", &name, "--", "a b"];
+        // The second time what was built is there.
+        for _ in 0..2 {
+            let ran = place.feed(code.as_bytes(), &args);
+            if ran.code == 127 {
+                let words = format!("sandtop: this image cannot run {language}: it has no");
+                assert!(ran.stderr.starts_with(&words), "{}", ran.stderr);
+                eprintln!("SKIPPED: {}", ran.stderr.trim_end());
+                break;
+            }
+            assert_eq!((ran.text(), ran.code), ("a b\n", 3), "{}", ran.stderr);
+        }
+    }
+    place.run(&["rm", "-f", &name]).ok();
+}

@@ -219,6 +219,7 @@ fn manager_options(config: &Config, source: Source, store: Store) -> Options {
     Options {
         max_sandboxes: config.manager.max_sandboxes,
         reap_foreign: config.adopt.reap,
+        measures_disk: config.guards.on(domain::Guarded::Disk).is_some(),
         deps: config.deps.clone(),
         source,
         owner: cli::owner(match source {

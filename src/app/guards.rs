@@ -48,9 +48,9 @@ pub(super) fn sampled(state: &mut AppState, sandbox: &SandboxRef, sample: &Sampl
     looks.collect::<Vec<_>>().into_iter().flatten().collect()
 }
 
-/// Puts figures in percent of their limits; what has no limit is not guarded.
+/// Puts figures in percent of their limits; what has no limit or is not known is not guarded.
 #[allow(clippy::cast_precision_loss)] // Percentages need no more than 52 bits.
-fn figures(sample: &Sample, limits: &Limits) -> [(Guarded, Option<f64>); 3] {
+fn figures(sample: &Sample, limits: &Limits) -> [(Guarded, Option<f64>); 4] {
     let part = |value: f64, limit: f64| (limit > 0.0).then(|| value / limit * 100.0);
     let memory = sample.memory_limit_bytes.or(limits.memory_bytes);
     let cpus = sample.cpus_limit.or(limits.cpus);
@@ -69,13 +69,15 @@ fn figures(sample: &Sample, limits: &Limits) -> [(Guarded, Option<f64>); 3] {
                 .pids
                 .and_then(|limit| part(sample.pids as f64, limit as f64)),
         ),
+        (Guarded::Disk, sample.disk_bytes.map(|bytes| bytes as f64)),
     ]
 }
 
-/// Counts what a run prints.
+/// Counts what a run or a shell prints, shown or not.
 pub(super) fn printed(state: &mut AppState, stream: StreamId, bytes: usize) {
-    let run = state.output.find(stream);
-    if let Some(sandbox) = run.map(|run| run.info().sandbox.clone()) {
+    let run = state.output.find(stream).map(|run| &run.info().sandbox);
+    let shell = state.shells.find(stream).map(|open| &open.shell.sandbox);
+    if let Some(sandbox) = run.or(shell).cloned() {
         *state.guards.printed.entry(sandbox).or_default() += bytes as u64;
     }
 }
@@ -174,13 +176,17 @@ fn words(what: Guarded, rule: &GuardRule) -> String {
         Guarded::Pids => format!("processes were over {level} % of their limit for {time}"),
         Guarded::Output => format!(
             "output came faster than {} a second for {time}",
-            rate(level)
+            amount(level)
+        ),
+        Guarded::Disk => format!(
+            "the files in its work directory took over {}",
+            amount(level)
         ),
     }
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // It was a size before.
-fn rate(level: f64) -> String {
+fn amount(level: f64) -> String {
     human::bytes(level as u64)
 }
 
@@ -254,6 +260,31 @@ mod tests {
     }
 
     #[test]
+    fn files_over_their_size_are_said_once_and_lowered_well_below() {
+        let mut app = App::with(140, 40, &["alpha", "beta"]);
+        let files = |second: i64, gigabytes: Option<u64>| Sample {
+            disk_bytes: gigabytes.map(|count| count << 30),
+            ..sample(second, 5.0, 80)
+        };
+        for second in 0..20 {
+            app.sample("alpha", files(second, Some(5)));
+            app.sample("beta", files(second, None));
+        }
+        let log: Vec<String> = app.state.status.log().map(|t| t.text.clone()).collect();
+        let said = "alpha: the files in its work directory took over 4 GiB.";
+        assert_eq!(
+            log.iter().filter(|text| *text == said).count(),
+            1,
+            "{log:?}"
+        );
+        assert!(app.screen().contains("!alpha"), "{}", app.screen());
+        for second in 20..40 {
+            app.sample("alpha", files(second, Some(1)));
+        }
+        assert!(!app.screen().contains("!alpha"), "{}", app.screen());
+    }
+
+    #[test]
     fn a_guard_that_is_off_says_nothing() {
         let mut app = with_rules(|settings| settings.config.guards.memory.level = 0.0);
         for second in 0..30 {
@@ -262,16 +293,9 @@ mod tests {
         assert_eq!(toasts(&app), 0);
     }
 
-    #[test]
-    fn output_that_floods_is_noticed() {
+    /// Lets a stream print three megabytes a second for a while, and counts what is said of it.
+    fn floods(app: &mut App, stream: StreamId) -> usize {
         use crate::domain::{OutputChunk, StreamKind};
-        let mut app = App::with(140, 40, &["alpha"]);
-        app.keys("h");
-        let run = crate::app::history::tests::recorded("x1");
-        let reply = crate::protocol::Reply::Runs(vec![run]);
-        app.answer(|_| Some(Ok(reply.clone())));
-        app.keys("enter");
-        let stream = app.state.output.current().expect("a tab").info().stream;
         for tenth in 0..130 {
             let chunk = OutputChunk {
                 stream: StreamKind::Stdout,
@@ -281,8 +305,28 @@ mod tests {
             let now = crate::app::testing::start() + TimeDelta::milliseconds(tenth * 100);
             app.tell(Msg::Tick(now));
         }
-        let log: Vec<String> = app.state.status.log().map(|t| t.text.clone()).collect();
-        let floods = log.iter().filter(|t| t.contains("faster than")).count();
-        assert_eq!(floods, 1, "{log:?}");
+        let log = app.state.status.log();
+        log.filter(|t| t.text.contains("faster than")).count()
+    }
+
+    #[test]
+    fn output_that_floods_is_noticed() {
+        let mut app = App::with(140, 40, &["alpha"]);
+        app.keys("h");
+        let run = crate::app::history::tests::recorded("x1");
+        let reply = crate::protocol::Reply::Runs(vec![run]);
+        app.answer(|_| Some(Ok(reply.clone())));
+        app.keys("enter");
+        let stream = app.state.output.current().expect("a tab").info().stream;
+        assert_eq!(floods(&mut app, stream), 1);
+    }
+
+    #[test]
+    fn a_shell_that_floods_is_noticed_too() {
+        let mut app = App::with(140, 40, &["alpha"]);
+        app.keys("x");
+        let stream = app.state.shells.current().expect("a shell").shell.stream;
+        app.state.shells.hide();
+        assert_eq!(floods(&mut app, stream), 1, "also where it is not shown");
     }
 }

@@ -274,6 +274,7 @@ fn stream_failed(state: &mut AppState, stream: StreamId, failure: Failure) -> Ve
 fn output(state: &mut AppState, stream: StreamId, chunk: &OutputChunk) -> Vec<Effect> {
     if let Some(open) = state.shells.find(stream) {
         open.shell.push(&chunk.bytes);
+        guards::printed(state, stream, chunk.bytes.len());
     } else if !state.transfers.add(stream, &chunk.bytes) && !comparing::add(state, stream, chunk) {
         let now = state.now;
         state.output.push(stream, chunk, now);

@@ -78,6 +78,7 @@ pub(crate) fn sample(seconds: i64, cpu_percent: f64, memory_mib: u64) -> Sample 
         pids: 3,
         net_rx_bytes: 0,
         net_tx_bytes: 0,
+        disk_bytes: None,
     }
 }
 

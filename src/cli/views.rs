@@ -70,6 +70,7 @@ pub(super) fn sample(name: &str, sample: &Sample) -> Value {
         "pids": sample.pids,
         "net_rx_bytes": sample.net_rx_bytes,
         "net_tx_bytes": sample.net_tx_bytes,
+        "disk_bytes": sample.disk_bytes,
     })
 }
 

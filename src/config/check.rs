@@ -119,8 +119,8 @@ pub(super) fn kept_bytes(text: &str) -> Result<u64, String> {
     size_between(text, KIB, "1k", 1024 * GIB, "1024g")
 }
 
-/// Reads how much may be printed in a second; zero is no limit.
-pub(super) fn rate(text: &str) -> Result<u64, String> {
+/// Reads from how much on a guard is raised; zero is never.
+pub(super) fn amount(text: &str) -> Result<u64, String> {
     size_between(text, 0, "0", 1024 * GIB, "1024g")
 }
 

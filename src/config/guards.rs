@@ -19,6 +19,8 @@ pub(super) struct RawGuards {
     pids_seconds: Option<u64>,
     output_rate: Option<String>,
     output_seconds: Option<u64>,
+    disk_size: Option<String>,
+    disk_seconds: Option<u64>,
     bell: Option<bool>,
     action: Option<String>,
 }
@@ -35,6 +37,8 @@ impl RawGuards {
             pids_seconds: self.pids_seconds.or(base.pids_seconds),
             output_rate: self.output_rate.or(base.output_rate),
             output_seconds: self.output_seconds.or(base.output_seconds),
+            disk_size: self.disk_size.or(base.disk_size),
+            disk_seconds: self.disk_seconds.or(base.disk_seconds),
             bell: self.bell.or(base.bell),
             action: self.action.or(base.action),
         }
@@ -53,6 +57,8 @@ impl RawGuards {
             pids_seconds: seconds(&rules.pids),
             output_rate: Some(super::show::size(whole(rules.output.level))),
             output_seconds: seconds(&rules.output),
+            disk_size: Some(super::show::size(whole(rules.disk.level))),
+            disk_seconds: seconds(&rules.disk),
             bell: Some(rules.bell),
             action: Some(
                 match rules.action {
@@ -83,8 +89,12 @@ pub(super) fn settings(raw: &RawGuards, at: &KeyPath) -> Result<GuardRules, BadV
         cpu: share("cpu", raw.cpu_percent, raw.cpu_seconds)?,
         pids: share("pids", raw.pids_percent, raw.pids_seconds)?,
         output: GuardRule {
-            level: at.read("output_rate", raw.output_rate.as_deref(), rate)?,
+            level: at.read("output_rate", raw.output_rate.as_deref(), amount)?,
             time: at.read("output_seconds", raw.output_seconds, check::seconds)?,
+        },
+        disk: GuardRule {
+            level: at.read("disk_size", raw.disk_size.as_deref(), amount)?,
+            time: at.read("disk_seconds", raw.disk_seconds, check::seconds)?,
         },
         bell: at.read("bell", raw.bell, Ok)?,
         action: at.read("action", raw.action.as_deref(), action)?,
@@ -100,8 +110,8 @@ fn level(percent: u64) -> Result<f64, String> {
 }
 
 #[allow(clippy::cast_precision_loss)] // It is at most 2 to the 40th.
-fn rate(text: &str) -> Result<f64, String> {
-    check::rate(text).map(|bytes| bytes as f64)
+fn amount(text: &str) -> Result<f64, String> {
+    check::amount(text).map(|bytes| bytes as f64)
 }
 
 fn action(word: &str) -> Result<GuardAction, String> {

@@ -24,11 +24,19 @@ pub enum Guarded {
     Pids,
     /// Output, in bytes a second.
     Output,
+    /// Files in the work directory, in bytes.
+    Disk,
 }
 
 impl Guarded {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Memory, Self::Cpu, Self::Pids, Self::Output];
+    pub const ALL: [Self; 5] = [
+        Self::Memory,
+        Self::Cpu,
+        Self::Pids,
+        Self::Output,
+        Self::Disk,
+    ];
 
     /// Returns the word for the list.
     #[must_use]
@@ -38,6 +46,7 @@ impl Guarded {
             Self::Cpu => "cpu",
             Self::Pids => "pids",
             Self::Output => "output",
+            Self::Disk => "disk",
         }
     }
 }
@@ -71,6 +80,8 @@ pub struct GuardRules {
     pub pids: GuardRule,
     /// On output.
     pub output: GuardRule,
+    /// On files in the work directory.
+    pub disk: GuardRule,
     /// Does the terminal ring?
     pub bell: bool,
     /// What else is done.
@@ -86,6 +97,7 @@ impl GuardRules {
             Guarded::Cpu => self.cpu,
             Guarded::Pids => self.pids,
             Guarded::Output => self.output,
+            Guarded::Disk => self.disk,
         };
         Some(rule).filter(|rule| rule.level > 0.0)
     }

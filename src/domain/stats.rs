@@ -21,6 +21,8 @@ pub struct Sample {
     pub net_rx_bytes: u64,
     /// Bytes sent by all interfaces since the start.
     pub net_tx_bytes: u64,
+    /// What the files in the work directory took when they were last measured, which is seldom.
+    pub disk_bytes: Option<u64>,
 }
 
 /// Processor counters that only mean something as a difference.
@@ -84,6 +86,7 @@ impl CounterSample {
             pids: self.pids,
             net_rx_bytes: self.net_rx,
             net_tx_bytes: self.net_tx,
+            disk_bytes: None,
         })
     }
 }

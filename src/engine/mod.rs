@@ -24,11 +24,13 @@
 //! 18. The network is off unless asked for.
 //! 19. Sessions keep directory and exported variables, also after a timeout.
 //! 20. `remove` takes everything that `create` made; a failed `create` leaves nothing.
-//! 21. `processes` tells what runs in a sandbox and not the look itself; one that does not run is a `Conflict`.
+//! 21. `processes` tells what runs in a sandbox and not the look itself; one that does not run is a `Conflict`,
+//!     and so is a paused one, unless the engine sees it from outside.
 //! 22. `changes` tells what was added or changed in the work directory since the start, says where it looked and what it
 //!     could not see; looking changes nothing.
 //! 23. `images` holds the image of every sandbox that was made.
 //! 24. An engine that keeps shelves shows one to any number of sandboxes, and lists it as complete only after `finish_shelf`.
+//! 25. `disk_use` tells what the files in the work directory take, and is no use of the sandbox.
 //!
 //! Engines start no background task: what they return is driven by whoever polls it, so dropping it ends the work.
 
@@ -161,6 +163,9 @@ pub trait Engine: Send + Sync + 'static {
 
     /// Tells which files are not as they were when the sandbox was made, as far as the engine can see.
     async fn changes(&self, id: &SandboxId) -> Result<Changes>;
+
+    /// Measures what the files in the work directory of a running sandbox take; slow, and no use of the sandbox.
+    async fn disk_use(&self, sandbox: &Sandbox) -> Result<u64>;
 
     /// Lists the images that a sandbox can be made from without a pull, by name.
     async fn images(&self) -> Result<Vec<Image>>;

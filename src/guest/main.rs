@@ -48,6 +48,7 @@ fn main() {
         "forget" => Finish::from_environment().done(session::forget(rest)),
         "top" => Finish::from_environment().done(look::top()),
         "changes" => Finish::from_environment().done(look::changes(rest)),
+        "size" => Finish::from_environment().done(look::size(rest)),
         "execs" => Finish::from_environment().done(ends::list()),
         "probe" => Finish::from_environment().done(processes::probe()),
         other => Finish::from_environment().done(Err(Problem::invalid(format!("the guest does not know `{other}`")))),

@@ -10,6 +10,7 @@ mod calls;
 mod carry;
 mod context;
 mod deaths;
+mod disk;
 mod file_streams;
 mod heard;
 mod host_tree;
@@ -72,6 +73,8 @@ pub struct Options {
     pub reap_foreign: bool,
     /// This process.
     pub owner: Owner,
+    /// Are the files of sandboxes measured?
+    pub measures_disk: bool,
     /// How packages are installed and kept.
     pub deps: DepsSettings,
     /// The record.

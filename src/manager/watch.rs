@@ -9,6 +9,7 @@ use tokio_stream::StreamMap;
 use super::Host;
 use super::backoff::Backoff;
 use super::context::Context;
+use super::disk::{self, Disks};
 use super::{deaths, news, standing};
 use crate::domain::{Happening, Sample, Sandbox, SandboxRef, What};
 use crate::engine::{EngineError, Result};
@@ -28,7 +29,13 @@ pub(super) async fn watch(context: &Context, host: &Host, topic: &Topic) {
             Topic::Standings { rules, reap_every } => {
                 standing::keep_telling(context, host, rules, *reap_every).await;
             }
-            Topic::Happenings | Topic::Samples(_) => keep_watching(context, host, topic).await,
+            Topic::Happenings => keep_watching(context, host, topic, &Disks::default()).await,
+            Topic::Samples(wanted) => {
+                let disks = Disks::default();
+                let watching = keep_watching(context, host, topic, &disks);
+                let measuring = disk::keep_measuring(context, host, wanted.as_deref(), &disks);
+                tokio::join!(watching, measuring);
+            }
         }
     };
     tokio::select! {
@@ -37,7 +44,7 @@ pub(super) async fn watch(context: &Context, host: &Host, topic: &Topic) {
     }
 }
 
-async fn keep_watching(context: &Context, host: &Host, topic: &Topic) {
+async fn keep_watching(context: &Context, host: &Host, topic: &Topic, disks: &Disks) {
     let mut backoff = Backoff::new();
     let mut told = Utc::now();
     let mut down_since: Option<DateTime<Utc>> = None;
@@ -46,6 +53,7 @@ async fn keep_watching(context: &Context, host: &Host, topic: &Topic) {
             context,
             host,
             topic,
+            disks,
             samples: StreamMap::new(),
             answered: false,
             told,
@@ -85,6 +93,7 @@ struct Session<'a> {
     context: &'a Context,
     host: &'a Host,
     topic: &'a Topic,
+    disks: &'a Disks,
     samples: StreamMap<SandboxRef, BoxStream<'static, Result<Sample>>>,
     answered: bool,
     /// Up to when the record was told.
@@ -190,7 +199,8 @@ impl Session<'_> {
 
     fn sampled(&mut self, sandbox: SandboxRef, sample: Result<Sample>) {
         match sample {
-            Ok(sample) => {
+            Ok(mut sample) => {
+                sample.disk_bytes = self.disks.of(&sandbox);
                 self.context.sampled(&sandbox, sample.memory_bytes);
                 self.context.offer(Event::Sampled { sandbox, sample });
             }

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Place, Running};
+use crate::support::{Place, Running, until};
 
 /// Every verb, with arguments that work on the simulated sandboxes.
 const VERBS: &[&[&str]] = &[
@@ -483,6 +483,7 @@ fn a_list_has_the_fields_of_the_contract() {
         "pids",
         "net_rx_bytes",
         "net_tx_bytes",
+        "disk_bytes",
     ] {
         assert!(stats[0].get(field).is_some(), "{field} in {stats}");
     }
@@ -743,6 +744,20 @@ fn an_interrupt_is_code_130() {
     running.until_stdout("\n");
     running.signal(Signal::TERM);
     running.wait().exits(143);
+}
+
+#[test]
+fn files_are_measured_while_figures_are_watched() {
+    let place = place();
+    let running = place.start(&["--json", "stats", "--watch", "demo-python"]);
+    until("a size is told", || {
+        let lines = running.stdout_so_far();
+        let last = lines.lines().next_back().unwrap_or_default();
+        let value: Value = serde_json::from_str(last).unwrap_or_default();
+        value["disk_bytes"].as_u64().is_some_and(|bytes| bytes > 0)
+    });
+    running.signal(Signal::INT);
+    running.wait().exits(130);
 }
 
 #[test]

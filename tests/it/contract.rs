@@ -135,6 +135,7 @@ contract! {
         looks::c22_changes_are_told,
         looks::c22_changes_outlive_a_restart,
         looks::c23_images_in_use_are_listed,
+        looks::c25_files_are_measured_without_using_the_sandbox,
         shelves::c24_a_shelf_is_shown_to_many_and_complete_only_in_the_end,
         shelves::c24_shelves_are_the_scopes_own_and_outlive_their_readers,
         shelves::c24_an_image_has_one_key_and_a_missing_one_none,
@@ -159,6 +160,7 @@ contract! {
         looks::c22_long_lists_are_cut_and_say_so,
     }
     docker_only {
+        looks::c21_paused_sandboxes_are_seen_from_outside,
         isolation::default_sandboxes_have_no_gap_but_the_disk,
     }
     local_only {

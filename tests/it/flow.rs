@@ -71,6 +71,7 @@ impl Flow {
         let behind = Options {
             max_sandboxes: config.manager.max_sandboxes,
             reap_foreign: false,
+            measures_disk: true,
             source: Source::Tui,
             owner: owner(OwnerKind::Tui),
             store: Store::open(None).keeping(config.retention),

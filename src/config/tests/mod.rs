@@ -98,6 +98,7 @@ fn defaults() -> Config {
             cpu: guard(95.0, 300),
             pids: guard(90.0, 5),
             output: guard(1_048_576.0, 10),
+            disk: guard(4_294_967_296.0, 5),
             bell: false,
             action: GuardAction::Mark,
         },

@@ -66,6 +66,15 @@ pub(super) fn changes(sandbox: &Simulated) -> Changes {
     .tidied()
 }
 
+/// Adds up the files in the work directory.
+pub(super) fn size(sandbox: &Simulated) -> Result<u64> {
+    life::require_running(&sandbox.sandbox, "measuring files")?;
+    let below = sandbox.spec.work_dir.as_bytes();
+    let nodes = sandbox.files.nodes.iter();
+    let nodes = nodes.filter(|(key, _)| key.starts_with(below));
+    Ok(nodes.map(|(key, node)| node.entry(key).size).sum())
+}
+
 fn differs(old: &Node, new: &Node) -> bool {
     let same = match (&old.content, &new.content) {
         (Content::File(a), Content::File(b)) => a == b,

@@ -129,6 +129,12 @@ impl Engine for DemoEngine {
         self.world.with(id, |sandbox, _| look::processes(sandbox))
     }
 
+    async fn disk_use(&self, sandbox: &Sandbox) -> Result<u64> {
+        self.world.enter().await?;
+        let id = &sandbox.reference.id;
+        self.world.with(id, |sandbox, _| look::size(sandbox))
+    }
+
     async fn changes(&self, id: &SandboxId) -> Result<Changes> {
         self.world.enter().await?;
         self.world.with(id, |sandbox, _| Ok(look::changes(sandbox)))

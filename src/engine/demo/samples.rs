@@ -109,6 +109,7 @@ fn sample(sandbox: &Simulated, taken: u64) -> Sample {
         pids: sandbox.processes.len() as u64 + 1,
         net_rx_bytes: traffic,
         net_tx_bytes: traffic / 3,
+        disk_bytes: None,
     }
 }
 

@@ -15,9 +15,9 @@ use crate::guest::wire;
 use crate::protocol::FailureKind;
 
 /// Verbs of the guest that only look; they are sandtop's own housekeeping, not something that happened.
-const HOUSEKEEPING: [&str; 11] = [
+const HOUSEKEEPING: [&str; 12] = [
     "execs", "probe", "list", "stat", "sessions", "kill", "init", "save", "forget", "top",
-    "changes",
+    "changes", "size",
 ];
 
 /// Streams what happens from now on.

@@ -10,6 +10,7 @@ mod doctor;
 mod endpoint;
 mod events;
 mod foreign;
+mod frozen;
 mod hardening;
 mod inspect;
 mod lifecycle;
@@ -36,7 +37,7 @@ use crate::domain::{
     FileEntry, Happening, HostName, Image, Process, Sample, Sandbox, SandboxId, SandboxPath,
     SandboxSpec, Shelf, TtySize,
 };
-use crate::protocol::{Action, FileOp, Leftover, SessionInfo};
+use crate::protocol::{Action, FailureKind, FileOp, Leftover, SessionInfo};
 
 /// Seconds to wait for an ordinary answer; a loaded engine may take long to start a container.
 const ANSWER_SECONDS: u64 = 60;
@@ -212,7 +213,18 @@ impl Engine for DockerEngine {
     }
 
     async fn processes(&self, id: &SandboxId) -> Result<Vec<Process>> {
-        self.guests().await?.processes(id).await
+        let (client, guests) = self.connected().await?;
+        match guests.processes(id).await {
+            Err(error) if error.kind == FailureKind::Conflict => {
+                frozen::processes(client, id).await.ok_or(error)
+            }
+            found => found,
+        }
+    }
+
+    async fn disk_use(&self, sandbox: &Sandbox) -> Result<u64> {
+        let guests = self.guests().await?;
+        guests.size(&sandbox.reference.id, &sandbox.work_dir).await
     }
 
     async fn changes(&self, id: &SandboxId) -> Result<Changes> {

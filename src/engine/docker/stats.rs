@@ -67,6 +67,7 @@ fn empty(counters: &CounterSample) -> Sample {
         pids: 0,
         net_rx_bytes: 0,
         net_tx_bytes: 0,
+        disk_bytes: None,
     }
 }
 

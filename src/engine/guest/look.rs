@@ -8,7 +8,7 @@ use super::Guests;
 use crate::domain::{
     Change, ChangeKind, ChangedFile, Changes, FileKind, Process, SandboxId, SandboxPath,
 };
-use crate::engine::Result;
+use crate::engine::{EngineError, Result};
 use crate::guest::wire;
 
 /// Lists processes as they are seen inside.
@@ -39,6 +39,14 @@ fn process(line: &str) -> Option<Process> {
         age,
         command: text(fields.next()?),
     })
+}
+
+/// Measures the files of the work directory.
+pub(super) async fn size(guests: &Guests, id: &SandboxId, work_dir: &SandboxPath) -> Result<u64> {
+    let words = vec!["size".to_owned(), wire::escape(work_dir.as_bytes())];
+    let text = guests.output(id, words).await?;
+    let bytes = String::from_utf8_lossy(&text).trim().parse();
+    bytes.map_err(|_| EngineError::internal("the guest gave no size"))
 }
 
 /// Adds what is newer than the sandbox in its work directory and `/tmp`.

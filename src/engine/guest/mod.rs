@@ -203,6 +203,11 @@ impl Guests {
         look::processes(self, id).await
     }
 
+    /// Measures the files of the work directory.
+    pub(super) async fn size(&self, id: &SandboxId, work_dir: &SandboxPath) -> Result<u64> {
+        look::size(self, id, work_dir).await
+    }
+
     /// Adds files of the work directory and `/tmp` that are newer than the sandbox.
     pub(super) async fn add_changes(
         &self,

@@ -277,6 +277,11 @@ impl Engine for LocalEngine {
         self.guests.processes(id).await
     }
 
+    async fn disk_use(&self, sandbox: &Sandbox) -> Result<u64> {
+        let id = &sandbox.reference.id;
+        self.guests.size(id, &sandbox.work_dir).await
+    }
+
     async fn changes(&self, id: &SandboxId) -> Result<Changes> {
         let known = self.find(id).await?;
         look::changes(&known, &self.guests, id).await

@@ -1,9 +1,10 @@
-//! Clauses 21 to 23: looking at processes, changed files and images.
+//! Clauses 21 to 23 and 25: looking at processes, changed files, images, and what files take.
 
-use sandtop::domain::{Change, ChangeKind, Changes, FileKind, Process, SandboxId};
+use chrono::Utc;
+use sandtop::domain::{Change, ChangeKind, Changes, FileKind, Process, SandboxId, What};
 use sandtop::protocol::{Action, FailureKind, FileOp};
 
-use crate::support::{Bench, Fixture, exec_spec, finish, kind, refused, sandbox_path, soon};
+use crate::support::{Bench, Fixture, exec_spec, finish, kind, noise, refused, sandbox_path, soon};
 
 async fn processes(bench: &Bench<'_>) -> Vec<Process> {
     let engine = &bench.fixture.engine;
@@ -71,17 +72,35 @@ pub async fn c21_work_is_told_from_waiting(fixture: &Fixture) {
 
 pub async fn c21_only_running_sandboxes_have_processes(fixture: &Fixture) {
     let bench = fixture.sandbox().await;
-    for action in [Action::Pause, Action::Stop] {
-        bench.act(action).await.expect("a change");
-        let found = soon("processes", fixture.engine.processes(&bench.id)).await;
-        let error = refused(found, FailureKind::Conflict);
-        assert!(error.hint.is_some(), "{error:?}");
+    bench.act(Action::Pause).await.expect("a change");
+    match soon("processes", fixture.engine.processes(&bench.id)).await {
+        Ok(seen) => assert!(!seen.is_empty()),
+        refusal => drop(refused(refusal, FailureKind::Conflict)),
     }
+    bench.act(Action::Resume).await.expect("a change");
+    bench.act(Action::Stop).await.expect("a change");
+    let found = soon("processes", fixture.engine.processes(&bench.id)).await;
+    refused(found, FailureKind::Conflict);
     let nobody = SandboxId::new("0123456789abcdef");
     let engine = &fixture.engine;
     let unknown = Some(FailureKind::NotFound);
     assert_eq!(kind(&engine.processes(&nobody).await), unknown);
     assert_eq!(kind(&engine.changes(&nobody).await), unknown);
+}
+
+pub async fn c21_paused_sandboxes_are_seen_from_outside(fixture: &Fixture) {
+    let bench = fixture.sandbox().await;
+    let spec = exec_spec(&["sleep", "1234"]);
+    let exec = bench.start(&spec).await;
+    bench.until_running(&["sleep 1234".into()]).await;
+    bench.act(Action::Pause).await.expect("a pause");
+    let found = processes(&bench).await;
+    let sleeper = found.iter().find(|p| p.command == "sleep 1234");
+    let sleeper = sleeper.unwrap_or_else(|| panic!("not in {found:?}"));
+    assert!(sleeper.memory_bytes > 0 && sleeper.age < crate::support::PATIENCE);
+    bench.act(Action::Resume).await.expect("a change");
+    bench.cancel(&spec).await;
+    finish(exec).await;
 }
 
 pub async fn c22_changes_are_told(fixture: &Fixture) {
@@ -154,4 +173,41 @@ pub async fn c23_images_in_use_are_listed(fixture: &Fixture) {
         "{images:?}"
     );
     assert!(images.is_sorted_by(|a, b| a.name <= b.name), "{images:?}");
+}
+
+pub async fn c25_files_are_measured_without_using_the_sandbox(fixture: &Fixture) {
+    let bench = fixture.sandbox().await;
+    let since = Utc::now();
+    let measure = async || {
+        let measured = soon("a size", fixture.engine.disk_use(&bench.sandbox)).await;
+        measured.expect("a size")
+    };
+    let before = measure().await;
+    bench
+        .write(b"/workspace/a", noise(3 << 20))
+        .await
+        .expect("a write");
+    bench
+        .write(b"/tmp/b", noise(1 << 20))
+        .await
+        .expect("a write");
+    let grown = measure().await - before;
+    assert!((3 << 20..4 << 20).contains(&grown), "{grown}");
+    let told = soon("the past", fixture.engine.history(since)).await;
+    let told = told.expect("the past");
+    let is_use = |what: &What| matches!(what, What::Exec { .. } | What::ExecEnded { .. });
+    let own = told
+        .iter()
+        .filter(|one| one.sandbox == bench.sandbox.reference);
+    // A write is one on some engines; measuring never is.
+    let uses = own.filter(|one| is_use(&one.what)).count();
+    measure().await;
+    let again = fixture.engine.history(since).await.expect("the past");
+    let own = again
+        .iter()
+        .filter(|one| one.sandbox == bench.sandbox.reference);
+    assert_eq!(own.filter(|one| is_use(&one.what)).count(), uses);
+    bench.act(Action::Stop).await.expect("a stop");
+    let stopped = soon("a size", fixture.engine.disk_use(&bench.sandbox)).await;
+    assert_eq!(kind(&stopped), Some(FailureKind::Conflict));
 }

@@ -191,44 +191,86 @@ fn output_that_is_followed_as_json_comes_in_lines() {
     );
 }
 
-/// The daily story: three sandboxes of ours, one of another tool, one whose maker was killed.
-#[test]
-fn the_daily_story() {
-    let Some(place) = Place::docker() else { return };
-    // As `sandbox_*` is by default, but no other test sees it.
-    let place = place.configured("[adopt]\nnames = [\"story_*\"]\n");
-    let [idle, busy, pinned] = ["idle", "busy", "pinned"].map(|word| {
-        let name = place.name(word);
-        place.run(&["create", &name, "--image", &busybox()]).ok();
-        name
-    });
-    let foreign = format!("story_{}", place.scope().replace('-', ""));
-    let label = format!("sandtop.test={}", place.scope());
-    place.docker_says(&[
-        "run",
-        "-d",
-        "--name",
-        &foreign,
-        "--label",
-        &label,
-        &busybox(),
-        "sleep",
-        "600",
-    ]);
-    // `run` answers for the sandbox that it makes; killed, it leaves an orphan.
-    std::fs::write(place.path("long.sh"), "echo begun; sleep 600").unwrap();
-    let orphans = place.start(&["run", "long.sh", "--lang", "sh", "--image", &busybox()]);
+/// Who takes part in the daily story: three sandboxes of ours, one of another tool, one whose maker was killed.
+struct Cast {
+    idle: String,
+    busy: String,
+    pinned: String,
+    foreign: String,
+    orphan: String,
+}
+
+impl Cast {
+    fn enter(place: &Place) -> Self {
+        let [idle, busy, pinned] = ["idle", "busy", "pinned"].map(|word| {
+            let name = place.name(word);
+            place.run(&["create", &name, "--image", &busybox()]).ok();
+            name
+        });
+        let foreign = foreign(place);
+        let label = format!("sandtop.test={}", place.scope());
+        let words = ["run", "-d", "--name", &foreign, "--label", &label];
+        place.docker_says(&[&words[..], &[&busybox(), "sleep", "600"]].concat());
+        place.docker_says(&["exec", "--detach", &busy, "sleep", "600"]);
+        place.run(&["pin", &pinned]).ok();
+        Self {
+            orphan: orphan(place),
+            idle,
+            busy,
+            pinned,
+            foreign,
+        }
+    }
+}
+
+/// A container of another tool goes with the story, whatever comes of it.
+impl Drop for Cast {
+    fn drop(&mut self) {
+        let mut command = Command::new("docker");
+        command.args(["rm", "-f", "-v", &self.foreign]);
+        Running::start(command).wait();
+    }
+}
+
+/// A place with rules of its own that adopts one foreign name; by default that is `sandbox_*`, which other tests would see.
+fn stage(rules: &str) -> Option<Place> {
+    let place = Place::docker()?;
+    let adopted = foreign(&place);
+    Some(place.configured(&format!("{rules}\n[adopt]\nnames = ['{adopted}']\n")))
+}
+
+fn foreign(place: &Place) -> String {
+    format!("story_{}", place.scope().replace('-', ""))
+}
+
+/// `run` answers for the sandbox that it makes; killed, it leaves an orphan.
+fn orphan(place: &Place) -> String {
+    let script = "until [ -e /workspace/go ]; do sleep 0.1; done";
+    std::fs::write(place.path("long.sh"), script).unwrap();
+    let maker = place.start(&["run", "long.sh", "--lang", "sh", "--image", &busybox()]);
     until("the orphan-to-be", || {
         place.json_ok(&["runs", "--running"])[0]["status"] == "running"
     });
-    orphans.signal(Signal::KILL);
-    orphans.wait();
-    let orphan = place.json_ok(&["runs", "-n", "1"])[0]["sandbox"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    place.docker_says(&["exec", "--detach", &busy, "sleep", "600"]);
-    place.run(&["pin", &pinned]).ok();
+    maker.signal(Signal::KILL);
+    maker.wait();
+    let run = place.json_ok(&["runs", "-n", "1"]);
+    let name = run[0]["sandbox"].as_str().unwrap().to_owned();
+    // While something runs in it, it stays.
+    place.docker_says(&["exec", &name, "touch", "/workspace/go"]);
+    name
+}
+
+#[test]
+fn the_daily_story() {
+    let Some(place) = stage("") else { return };
+    let cast = Cast::enter(&place);
+    let Cast {
+        idle,
+        busy,
+        pinned,
+        foreign,
+        orphan,
+    } = &cast;
     let plan = place.json_ok(&["reap", "--dry-run", "--idle", "0"]);
     let verdict = |plan: &Value, name: &str| {
         let all = plan.as_array().unwrap().iter();
@@ -243,10 +285,10 @@ fn the_daily_story() {
             one["reason"].as_str().unwrap()
         )
     };
-    assert_eq!(verdict(&plan, &idle), "remove idle");
-    assert_eq!(verdict(&plan, &busy), "keep busy");
-    assert_eq!(verdict(&plan, &pinned), "keep pinned");
-    assert_eq!(verdict(&plan, &foreign), "keep foreign");
+    assert_eq!(verdict(&plan, idle), "remove idle");
+    assert_eq!(verdict(&plan, busy), "keep busy");
+    assert_eq!(verdict(&plan, pinned), "keep pinned");
+    assert_eq!(verdict(&plan, foreign), "keep foreign");
     let list = place.json_ok(&["ls", "--all"]);
     let of = |name: &str| {
         let all = list.as_array().unwrap().iter();
@@ -257,7 +299,7 @@ fn the_daily_story() {
             .unwrap_or_else(|| panic!("{name}: {list}"))
     };
     assert_eq!(
-        (of(&orphan)["orphan"].clone(), of(&foreign)["owned"].clone()),
+        (of(orphan)["orphan"].clone(), of(foreign)["owned"].clone()),
         (json!(true), json!(false))
     );
     place.run(&["reap", "--idle", "0"]).ok();
@@ -269,11 +311,66 @@ fn the_daily_story() {
         .filter_map(|s| s["name"].as_str())
         .collect();
     assert!(!names.contains(&idle.as_str()), "{names:?}");
-    for spared in [&busy, &pinned, &foreign] {
+    for spared in [busy, pinned, foreign] {
         assert!(names.contains(&spared.as_str()), "{spared}: {names:?}");
     }
-    assert_eq!(place.json(&["inspect", &idle]).1["death"]["cause"], "idle");
-    place.docker_says(&["rm", "-f", "-v", &foreign]);
+    assert_eq!(place.json(&["inspect", idle]).1["death"]["cause"], "idle");
+}
+
+/// The same in the dashboard: who would go and why, one unticked, then one key.
+#[test]
+fn the_daily_story_in_the_dashboard() {
+    let rules = "[manager]\nidle_timeout = 1\norphan_timeout = 1\n";
+    let Some(place) = stage(rules) else { return };
+    let spare = place.name("also");
+    place.run(&["create", &spare, "--image", &busybox()]).ok();
+    let cast = Cast::enter(&place);
+    let mut terminal = Terminal::start_by(&place, &[], &[], (48, 160));
+    terminal.until_seen("6 running");
+    terminal.until_seen("orphan");
+    until("all are idle for long enough", || {
+        let plan = place.json_ok(&["reap", "--dry-run"]);
+        let is_due = |one: &&Value| one["action"] == "remove";
+        plan.as_array().unwrap().iter().filter(is_due).count() == 3
+    });
+    terminal.type_in("R");
+    terminal.until_seen("Reap: Space unticks");
+    let screen = terminal.screen();
+    let told = [
+        (&spare, "goes: nobody uses it"),
+        (&cast.idle, "goes: nobody uses it"),
+        (&cast.orphan, "goes: its maker"),
+        (&cast.busy, "stays: something runs in it"),
+        (&cast.pinned, "stays: pinned"),
+        (&cast.foreign, "stays: made by another tool"),
+    ];
+    for (name, words) in told {
+        let is_told = |line: &&str| line.contains(name.as_str()) && line.contains(words);
+        let line = screen.lines().find(is_told);
+        let line = line.unwrap_or_else(|| panic!("{name} {words}\n{screen}"));
+        assert_eq!(line.contains("[x]"), words.starts_with("goes"), "{line}");
+    }
+    // The first one is chosen.
+    terminal.type_in(" ");
+    terminal.until_seen(&format!("[ ] {spare}"));
+    terminal.type_in("\r");
+    terminal.until_seen("4 running");
+    terminal.type_in("q");
+    assert_eq!(terminal.end_given_back().code, 0);
+    let left = place.json_ok(&["ls", "--all"]);
+    let mut left: Vec<&str> = left
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["name"].as_str().unwrap())
+        .collect();
+    left.sort_unstable();
+    let mut spared = [&spare, &cast.busy, &cast.pinned, &cast.foreign].map(String::as_str);
+    spared.sort_unstable();
+    assert_eq!(left, spared);
+    for (name, cause) in [(&cast.idle, "idle"), (&cast.orphan, "orphan")] {
+        assert_eq!(place.json(&["inspect", name]).1["death"]["cause"], cause);
+    }
 }
 
 /// One process starts a run, a second follows it, a dashboard shows it live; all agree on its end.

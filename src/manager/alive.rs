@@ -26,7 +26,7 @@ pub(super) fn is_alive(owner: &Owner, here: &Owner) -> Life {
 }
 
 /// Reads when a process started, in the kernel's ticks; `None` if it is gone or only waits to be collected.
-fn start_of(pid: u32) -> Option<u64> {
+pub(super) fn start_of(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, after) = stat.rsplit_once(')')?;
     let mut fields = after.split_whitespace();

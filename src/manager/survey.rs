@@ -77,10 +77,11 @@ impl Survey {
             belongs: self.belongs(sandbox, here),
             pinned: is_pinned,
             paused: sandbox.phase == Phase::Paused,
-            changing: matches!(
-                sandbox.phase,
-                Phase::Creating | Phase::Removing | Phase::Lost
-            ),
+            changing: match sandbox.phase {
+                Phase::Creating => !is_unfinished(sandbox, here),
+                Phase::Removing | Phase::Lost => true,
+                Phase::Running | Phase::Paused | Phase::Stopped | Phase::Dead => false,
+            },
         }
     }
 
@@ -108,6 +109,7 @@ impl Survey {
         }
         let key = (owner.host.clone(), owner.pid, owner.started);
         let answers = owner.kind != OwnerKind::Cli && !self.released.contains(&key);
+        let answers = answers || is_unfinished(sandbox, here);
         match alive::is_alive(owner, here) {
             Life::Dead if answers => Belongs::Orphaned,
             Life::Alive | Life::Dead | Life::Elsewhere => Belongs::Us,
@@ -138,6 +140,13 @@ impl Survey {
         };
         self.sandboxes.iter().map(standing).collect()
     }
+}
+
+/// Tells whether a sandbox was being made by a process that is gone; nobody will finish it, and nobody got it.
+fn is_unfinished(sandbox: &Sandbox, here: &Owner) -> bool {
+    let owner = sandbox.owner.as_ref();
+    let is_dead = |owner| alive::is_alive(owner, here) == Life::Dead;
+    sandbox.phase == Phase::Creating && owner.is_some_and(is_dead)
 }
 
 /// Records sandboxes that were never seen: from now on their time counts, and not from a past that nobody knows.
@@ -204,3 +213,40 @@ pub(super) async fn is_running(host: &Host, id: &SandboxId) -> bool {
 
 #[cfg(test)]
 mod model;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::testing::sandbox;
+
+    #[test]
+    fn what_a_killed_process_was_making_is_an_orphan() {
+        let survey = Survey {
+            now: Moment::now(),
+            sandboxes: Vec::new(),
+            memory: None,
+            busy: HashSet::new(),
+            reaps_foreign: false,
+            released: HashSet::new(),
+        };
+        let mut unfinished = sandbox("alpha");
+        unfinished.phase = Phase::Creating;
+        let here = unfinished.owner.clone().expect("an owner");
+        let here = Owner {
+            kind: OwnerKind::Cli,
+            pid: std::process::id(),
+            ..here
+        };
+        let facts = |started: u64| {
+            let mut one = unfinished.clone();
+            one.owner = Some(Owner {
+                started,
+                ..here.clone()
+            });
+            let facts = survey.facts(&one, &here);
+            (facts.changing, facts.belongs)
+        };
+        let me = alive::start_of(std::process::id()).expect("a start");
+        assert_eq!(facts(me), (true, Belongs::Us));
+        assert_eq!(facts(me + 1), (false, Belongs::Orphaned));
+    }
+}

@@ -8,24 +8,12 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{Place, until};
+use crate::support::{Chance, Place, until};
 
 /// Kills in one run; each is at another moment of another command.
 const TURNS: usize = 40;
 /// The moments: within so many milliseconds of a command's start.
 const LATEST: u64 = 150;
-
-/// Numbers without a pattern, the same for the same beginning.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
-    }
-}
 
 /// Whom a turn kills.
 #[derive(Debug, Clone, Copy)]

@@ -21,6 +21,7 @@ mod pty;
 mod reaping;
 mod relay;
 mod runs;
+mod soak;
 mod story;
 mod support;
 mod terminal;

@@ -7,11 +7,12 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::soak::soak;
 use crate::support::{Place, Running, busybox, until};
 use crate::terminal::Terminal;
 
 /// Kills in the short version of the loop.
-const KILLS: u64 = 24;
+const KILLS: u64 = 16;
 
 fn runs(place: &Place) -> Vec<Value> {
     let all = place.json_ok(&["runs", "-n", "1000"]);
@@ -19,37 +20,11 @@ fn runs(place: &Place) -> Vec<Value> {
 }
 
 #[test]
-fn killed_writers_lose_no_run_and_leave_none_running() {
+fn killed_anywhere_no_run_is_lost_and_nothing_in_use_is_reaped() {
     let Some(place) = Place::docker() else { return };
-    let name = place.sandbox(&[]);
-    let mut begun = Vec::new();
-    for n in 0..KILLS {
-        let tag = format!("tag-{n}-end");
-        let script = format!("echo {tag}; sleep 0.1; seq 2000");
-        let exec = place.start(&["exec", &name, "--", "sh", "-c", &script]);
-        // From before it has opened the store until after its end.
-        std::thread::sleep(Duration::from_millis(n * 15));
-        exec.signal(Signal::KILL);
-        let ran = exec.wait();
-        if ran.text().contains(&tag) {
-            begun.push(tag);
-        }
-    }
-    assert!(!begun.is_empty(), "none came far enough");
-    until("every run has its end", || {
-        runs(&place).iter().all(|run| run["status"] != "running")
-    });
-    let runs = runs(&place);
-    for tag in &begun {
-        let argv = |run: &&Value| run["command"].to_string().contains(tag);
-        assert_eq!(runs.iter().filter(argv).count(), 1, "{tag}");
-    }
-    let store = rusqlite::Connection::open(place.path("state/sandtop/store.db")).unwrap();
-    let verdict: String = store
-        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
-        .unwrap();
-    assert_eq!(verdict, "ok");
-    place.run(&["exec", &name, "--", "true"]).ok();
+    let seed = u64::from(std::process::id()) << 20;
+    let told = soak(&place, KILLS, seed);
+    eprintln!("the moments follow from {seed}: {told:?}");
 }
 
 /// A small file system of its own at a path, until this is dropped.

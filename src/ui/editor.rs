@@ -91,7 +91,7 @@ impl<'a> EditorPane<'a> {
             Role::Muted
         };
         Span::styled(
-            format!(" {name}{} ", self.dirty_mark(buffer)),
+            format!(" {name}{} ", dirty_mark(buffer)),
             self.theme.style(role),
         )
     }
@@ -104,21 +104,13 @@ impl<'a> EditorPane<'a> {
             self.state.current_tab() + 1,
             self.state.buffers().len()
         );
-        let mark = self.dirty_mark(buffer);
+        let mark = dirty_mark(buffer);
         let taken = display_width(&number) + display_width(mark) + 2;
         let name = truncate(&buffer.name, room.saturating_sub(taken)).into_owned();
         vec![
             Span::styled(number, self.theme.style(Role::Muted)),
             Span::styled(format!(" {name}{mark} "), self.theme.style(Role::Accent)),
         ]
-    }
-
-    fn dirty_mark(&self, buffer: &Buffer) -> &'static str {
-        match (buffer.is_dirty(), self.theme.ascii) {
-            (false, _) => "",
-            (true, true) => " *",
-            (true, false) => " ●",
-        }
     }
 
     fn draw_row(&self, row: &Row<'_>, view: View, area: Rect, cells: &mut Cells) {
@@ -196,6 +188,10 @@ impl<'a> EditorPane<'a> {
         let style = self.theme.style(Role::Muted);
         cells.set_stringn(area.x + view.gutter, area.y, HINT, width, style);
     }
+}
+
+fn dirty_mark(buffer: &Buffer) -> &'static str {
+    if buffer.is_dirty() { " ●" } else { "" }
 }
 
 impl Widget for EditorPane<'_> {

@@ -160,11 +160,10 @@ impl FilesPane<'_> {
     }
 
     fn draw_rule(&self, area: Rect, buffer: &mut Buffer) {
-        let symbol = match (area.width > area.height, self.theme.ascii) {
-            (true, false) => "─",
-            (true, true) => "-",
-            (false, false) => "│",
-            (false, true) => "|",
+        let symbol = if area.width > area.height {
+            "─"
+        } else {
+            "│"
         };
         for position in area.positions() {
             if let Some(cell) = buffer.cell_mut(position) {

@@ -63,7 +63,7 @@ fn pending<'a>(state: &AppState, theme: &Theme, width: u16) -> Option<Span<'a>> 
     let seconds = (state.now - oldest.since).num_seconds().max(0);
     let turn = usize::try_from(seconds).unwrap_or(0) % SPINNER.len();
     let words = match &oldest.progress {
-        Some(progress) => far(progress, theme, usize::from(width / 8).min(BAR)),
+        Some(progress) => far(progress, usize::from(width / 8).min(BAR)),
         None => oldest.label.clone(),
     };
     let others = if more > 0 {
@@ -81,11 +81,11 @@ fn pending<'a>(state: &AppState, theme: &Theme, width: u16) -> Option<Span<'a>> 
 
 /// Says how far something is, with a bar where the end is known.
 #[allow(clippy::cast_precision_loss)] // A bar needs no exact bytes.
-fn far(progress: &Progress, theme: &Theme, cells: usize) -> String {
+fn far(progress: &Progress, cells: usize) -> String {
     let Progress { note, done, total } = progress;
     match total.filter(|total| *total > 0) {
         Some(total) => {
-            let bar = meter(*done as f64 / total as f64, cells, theme.ascii);
+            let bar = meter(*done as f64 / total as f64, cells);
             let percent = done.saturating_mul(100) / total;
             format!("{note} {bar} {percent}% of {}", human::bytes(total))
         }

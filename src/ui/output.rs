@@ -109,15 +109,11 @@ fn silence(run: &Run) -> &'static str {
 }
 
 /// Returns the sign and the role of a standing.
-fn sign(standing: Standing, theme: &Theme) -> (&'static str, Role) {
-    match (standing, theme.ascii) {
-        (Standing::Open, false) => ("●", Role::Accent),
-        (Standing::Open, true) => ("*", Role::Accent),
-        (Standing::Good, false) => ("✓", Role::Ok),
-        (Standing::Good, true) => ("+", Role::Ok),
-        (Standing::Odd, false) => ("○", Role::Warn),
-        (Standing::Odd, true) => ("-", Role::Warn),
-        (Standing::Bad, false) => ("✗", Role::Error),
-        (Standing::Bad, true) => ("x", Role::Error),
+fn sign(standing: Standing) -> (&'static str, Role) {
+    match standing {
+        Standing::Open => ("●", Role::Accent),
+        Standing::Good => ("✓", Role::Ok),
+        Standing::Odd => ("○", Role::Warn),
+        Standing::Bad => ("✗", Role::Error),
     }
 }

@@ -48,7 +48,7 @@ fn fit(text: &str, room: usize, is_first: bool) -> String {
 
 /// Returns what is said, each long and short.
 fn parts(pane: &OutputPane<'_>, run: &Run) -> Vec<(String, String, Role)> {
-    let (_, role) = sign(run.status().standing(), pane.theme);
+    let (_, role) = sign(run.status().standing());
     let badge = badge(pane, run);
     let mut parts = vec![(badge.clone(), badge, role)];
     if run.first() > 0 {
@@ -59,26 +59,19 @@ fn parts(pane: &OutputPane<'_>, run: &Run) -> Vec<(String, String, Role)> {
         let search = format!("/{search}");
         parts.push((search.clone(), search, Role::Muted));
     }
-    if pane.theme.ascii {
-        for (text, short, _) in &mut parts {
-            *text = text.replace('…', "...");
-            *short = short.replace('…', "...");
-        }
-    }
     parts
 }
 
 /// Says how the run stands, how long it took and what it needed.
 fn badge(pane: &OutputPane<'_>, run: &Run) -> String {
-    let dot = if pane.theme.ascii { " - " } else { " · " };
-    let (sign, _) = sign(run.status().standing(), pane.theme);
+    let (sign, _) = sign(run.status().standing());
     let peak = run.peak_memory();
     let facts = [
         Some(format!("{sign} {}", run.status().words())),
         Some(took(run.took(pane.now))),
         peak.map(|bytes| format!("peak {}", human::bytes(bytes))),
     ];
-    facts.into_iter().flatten().collect::<Vec<_>>().join(dot)
+    facts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 fn place(run: &Run, shape: Shape) -> (String, Role) {

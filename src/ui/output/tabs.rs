@@ -48,6 +48,6 @@ fn role(pane: &OutputPane<'_>, run: &Run, selected: Option<StreamId>) -> Role {
 }
 
 fn tab(pane: &OutputPane<'_>, run: &Run) -> String {
-    let (sign, _) = sign(run.status().standing(), pane.theme);
+    let (sign, _) = sign(run.status().standing());
     tab_text(run, sign, pane.now)
 }

@@ -116,7 +116,7 @@ impl SandboxesPane<'_> {
         let mut spans = Vec::new();
         let mut left = width;
         if width >= METER {
-            let bar = meter(figure.ratio, BAR, self.theme.ascii);
+            let bar = meter(figure.ratio, BAR);
             spans.push(Span::styled(
                 format!("{bar} "),
                 self.load_style(figure.ratio),
@@ -139,7 +139,7 @@ impl SandboxesPane<'_> {
         spans.push(Span::styled(pad_left(&number, left), text));
         if history > 0 {
             let values = row.samples.iter().map(figure.of);
-            let past = spark(values, history, self.theme.ascii);
+            let past = spark(values, history);
             let past = format!(" {past}");
             spans.push(Span::styled(past, self.theme.style(Role::Muted)));
         }

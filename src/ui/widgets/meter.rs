@@ -6,10 +6,9 @@
     clippy::cast_sign_loss,
     clippy::cast_precision_loss
 )] // Bars are short.
-pub(in crate::ui) fn meter(ratio: f64, width: usize, ascii: bool) -> String {
+pub(in crate::ui) fn meter(ratio: f64, width: usize) -> String {
     let filled = ((ratio.clamp(0.0, 1.0) * width as f64).round() as usize).min(width);
-    let (full, empty) = if ascii { ("#", ".") } else { ("█", "░") };
-    format!("{}{}", full.repeat(filled), empty.repeat(width - filled))
+    format!("{}{}", "█".repeat(filled), "░".repeat(width - filled))
 }
 
 #[cfg(test)]
@@ -18,9 +17,9 @@ mod tests {
 
     #[test]
     fn bars_fill_and_never_overflow() {
-        assert_eq!(meter(0.5, 4, true), "##..");
-        assert_eq!(meter(7.0, 4, true), "####");
-        assert_eq!(meter(-1.0, 2, false), "░░");
-        assert_eq!(meter(f64::NAN, 2, true), "..");
+        assert_eq!(meter(0.5, 4), "██░░");
+        assert_eq!(meter(7.0, 4), "████");
+        assert_eq!(meter(-1.0, 2), "░░");
+        assert_eq!(meter(f64::NAN, 2), "░░");
     }
 }

@@ -165,7 +165,7 @@ fn draw_figure(
 
 /// Writes what top and bottom mean.
 fn draw_scale(frame: &mut Frame<'_>, area: Rect, theme: &Theme, figure: &Figure) {
-    let bar = if theme.ascii { "|" } else { "│" };
+    let bar = "│";
     let last = usize::from(area.height.saturating_sub(1));
     for (at, row) in area.rows().enumerate() {
         let words = match at {

@@ -176,8 +176,11 @@ fn ascii(word: &str) -> Result<AsciiChoice, String> {
     })
 }
 
-/// Reads own keys; that they make a keymap is seen by making one.
+/// Reads own keys; that they make a keymap is seen by making one. Where there are none, no command waits for that.
 fn keys(raw: &RawKeys) -> Result<OwnKeys, BadValue> {
+    if raw.is_empty() {
+        return Ok(OwnKeys::new());
+    }
     let own: OwnKeys = raw
         .iter()
         .map(|(context, actions)| {

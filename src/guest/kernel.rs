@@ -63,6 +63,7 @@ unsafe extern "C" {
     fn getrlimit(resource: c_int, limit: *mut [u64; 2]) -> c_int;
     fn sched_getaffinity(pid: c_int, size: usize, set: *mut u64) -> c_int;
     fn sched_setaffinity(pid: c_int, size: usize, set: *const u64) -> c_int;
+    fn madvise(start: *mut c_void, length: usize, advice: c_int) -> c_int;
     safe fn fork() -> c_int;
     safe fn setsid() -> c_int;
     safe fn umask(mask: c_uint) -> c_uint;
@@ -76,6 +77,22 @@ unsafe extern "C" {
     #[link_name = "kill"]
     safe fn sys_kill(pid: c_int, signal: c_int) -> c_int;
     safe fn _exit(code: c_int) -> !;
+}
+
+unsafe extern "C" {
+    // Where the program's code lies; the linker defines them.
+    static __executable_start: u8;
+    static etext: u8;
+}
+
+/// Lets go of the program's code, of which a process that waits needs next to nothing; what is used comes back by itself.
+pub fn forget_code() {
+    const MADV_DONTNEED: c_int = 4;
+    let page = crate::sys::page_size() as usize;
+    let start = (&raw const __executable_start).addr().next_multiple_of(page);
+    let length = ((&raw const etext).addr() / page * page).saturating_sub(start);
+    // SAFETY: the range holds only code and constants, which the kernel reads from the file again when they are needed.
+    unsafe { madvise(std::ptr::with_exposed_provenance_mut(start), length, MADV_DONTNEED) };
 }
 
 /// Turns a result below zero into the error it stands for.

@@ -42,6 +42,7 @@ pub fn run() -> ! {
             // Whoever waits for this may be gone; then the next command of sandtop decides what becomes of the sandbox.
             let _ = writeln!(io::stdout(), "ready");
             zygote::silence();
+            kernel::forget_code();
             keeper.serve();
             keeper.end()
         }

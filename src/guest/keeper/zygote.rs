@@ -108,6 +108,7 @@ fn init(plan: &Plan, starter: &UnixStream, trees: Option<Trees>, alive: OwnedFd)
     silence();
     let alive = keep_only(alive);
     let children = sys::Signals::take_over(&[sys::SIGCHLD]).into_file();
+    kernel::forget_code();
     loop {
         let mut fds = [sockets::PollFd::new(&alive), sockets::PollFd::new(&children)];
         sockets::wait_for(&mut fds, -1);
@@ -136,6 +137,7 @@ fn keep_only(fd: OwnedFd) -> OwnedFd {
 /// Starts what the keeper asks for, one line each.
 fn serve(plan: &Plan, keeper: &UnixStream) -> io::Result<()> {
     let mut incoming = super::line::Incoming::default();
+    kernel::forget_code();
     loop {
         let Some((words, fds)) = incoming.next(keeper)? else { return Ok(()) };
         let answer = match words.first().map(Vec::as_slice) {

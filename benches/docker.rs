@@ -53,8 +53,9 @@ impl Rounds {
         let pick = |short, long| if quick { short } else { long };
         Self {
             small: pick(7, 25),
-            copies: pick(3, 7),
-            streams: pick(1, 7),
+            // Of these, one differs from the next by an eighth and more, whoever does it.
+            copies: pick(3, 15),
+            streams: pick(1, 15),
             lives: pick(2, 6),
             stops: pick(1, 2),
             streamed: if quick { 256 * MIB } else { 1024 * MIB },

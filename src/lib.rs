@@ -92,8 +92,9 @@ fn prepare(cli: &Cli) -> Result<u8, Failure> {
     let state = create_private(&state, options.environment.uid())
         .is_ok()
         .then_some(state);
-    // Opened before anything else: its thread works meanwhile.
-    let store = Store::open(state.as_deref());
+    // Opened before anything else: its thread works meanwhile. What is simulated leaves no trace.
+    let lasting = state.as_deref();
+    let store = Store::open(lasting.filter(|_| options.engine != Some(EngineKind::Demo)));
     let config = Config::load(&options)?;
     let store = kept(store, &config);
     let log = state

@@ -6,6 +6,7 @@ mod change;
 mod death;
 mod exec;
 mod file;
+pub mod glob;
 mod guard;
 mod happening;
 mod host;

@@ -1,6 +1,6 @@
 //! File trees as records: entries, pieces of data, an end.
 //!
-//! Every record takes up a multiple of [`BLOCK`] bytes. Data then lies alike in the file, in every buffer on the way and in the
+//! Every record but the end takes up a multiple of [`BLOCK`] bytes. Data then lies alike in the file, in every buffer on the way and in the
 //! other file, and the kernel copies it at twice the speed.
 
 use std::io::{self, Read};

@@ -1,10 +1,10 @@
-//! How execs ended, left in the sandbox for the case that whoever followed them is gone.
+//! How execs ended, left in the sandbox for the case that whoever followed them is gone; and which are not to begin.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::finish::Problem;
@@ -28,6 +28,30 @@ pub fn leave(id: &str, fields: &BTreeMap<&str, String>) {
         let _ = fs::remove_file(fresh);
     }
     thin_out();
+}
+
+/// Leaves a word that an exec is not to begin, for one that is cancelled before its guest is there; one that has ended needs
+/// none.
+pub fn call_off(id: &str) {
+    if !Path::new(wire::ENDS_DIR).join(id).exists() && make_dir().is_ok() {
+        let _ = fs::write(called_off(id), "");
+        thin_out();
+    }
+}
+
+/// Tells whether an exec was cancelled before it began.
+pub fn is_called_off(id: &str) -> bool {
+    let word = called_off(id);
+    let is_there = word.exists();
+    if is_there {
+        // Another user's stays until it is thinned out.
+        let _ = fs::remove_file(word);
+    }
+    is_there
+}
+
+fn called_off(id: &str) -> PathBuf {
+    Path::new(wire::ENDS_DIR).join(format!(".off-{}", wire::escape(id.as_bytes()).replace('/', "%2f")))
 }
 
 fn make_dir() -> std::io::Result<()> {

@@ -6,6 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
+use crate::ends;
 use crate::finish::Finish;
 use crate::processes;
 use crate::session::Session;
@@ -77,6 +78,9 @@ pub fn run(words: &[String]) -> ! {
     sys::hide_from_peers();
     // The last three are keys of a terminal: they are for the command, and must not end its watcher.
     let signals = Signals::take_over(&[SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP]);
+    if ends::is_called_off(&options.id) {
+        report(&finish, &Cause::Cancelled, 0, &Usage::default(), None);
+    }
     let deadline = options.timeout.map(|limit| Instant::now() + limit);
     let ooms_before = oom_kills();
     let main = match start(&options) {

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use crate::ends;
 use crate::finish::Problem;
 use crate::sys::{self, SIGCONT, SIGKILL, SIGSTOP, SIGTERM};
 use crate::wire;
@@ -73,12 +74,13 @@ pub fn freeze_and_kill(find: impl Fn() -> Vec<u32>) {
     }
 }
 
-/// Tells whether a guest has taken its signals over by now.
+/// Tells whether a guest has taken its signals over by now. While it waits for them the kernel shows them as not blocked; but
+/// then its command runs.
 fn hears(guest: u32) -> bool {
     let status = fs::read_to_string(format!("/proc/{guest}/status")).unwrap_or_default();
     let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:"));
     let blocked = blocked.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
-    blocked.is_none_or(|bits| bits >> (SIGTERM - 1) & 1 == 1)
+    blocked.is_none_or(|bits| bits >> (SIGTERM - 1) & 1 == 1) || !below(guest).is_empty()
 }
 
 /// `guest kill ID`: ends an exec from outside: first through its guest, then by what carries its id.
@@ -86,6 +88,11 @@ pub fn kill_exec(words: &[String]) -> Result<(), Problem> {
     let id = words.first().filter(|id| !id.is_empty()).ok_or_else(|| Problem::invalid("no exec was named"))?;
     let started = Instant::now();
     let mut guests = guests_of(id);
+    if guests.is_empty() {
+        // It may be about to begin. It looks for our word after it can be seen, so one of us finds the other.
+        ends::call_off(id);
+        guests = guests_of(id);
+    }
     for guest in &guests {
         sys::kill(*guest, SIGCONT);
         // One that has only begun would die of the signal instead of hearing it, and nobody would know why.
@@ -111,10 +118,15 @@ pub fn kill_exec(words: &[String]) -> Result<(), Problem> {
 }
 
 /// Finds the guests that run an exec, by their command line.
+///
+/// The command has that line too until it is executed. Signalled in that moment it would end before its guest has heard, and
+/// a cancelled command would look like one that ended by a signal.
 fn guests_of(id: &str) -> Vec<u32> {
     let wanted = format!("{}\0exec\0--id\0{id}\0", wire::GUEST_PATH);
     let runs = |pid: &u32| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with(wanted.as_bytes()));
-    all().into_iter().filter(runs).collect()
+    let found: Vec<u32> = all().into_iter().filter(runs).collect();
+    let is_command = |pid: &u32| parent_and_state(*pid).is_some_and(|(parent, _)| found.contains(&parent));
+    found.iter().copied().filter(|pid| !is_command(pid)).collect()
 }
 
 /// Lists the execs whose guests run.

@@ -1,12 +1,14 @@
 //! Where a command's output goes: through to our own streams, or into memory for JSON.
 
-use std::fs::File;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::mem::replace;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 
 use serde_json::{Map, Value, json};
-use tokio::sync::{mpsc, oneshot};
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::net::unix::pipe;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
 use super::views;
 use crate::domain::{OutputChunk, StreamKind};
@@ -15,17 +17,17 @@ use crate::text::SafeStream;
 /// Pieces that may wait for a slow reader of ours.
 const WAITING: usize = 4;
 
-/// Writes output on a thread of its own, so that a blocked pipe does not keep us from hearing signals.
+/// Writes output beside everything else, so that a blocked pipe does not keep us from hearing signals.
 pub(super) struct Writer {
     pieces: mpsc::Sender<OutputChunk>,
     state: State,
 }
 
 enum State {
-    /// Many commands print nothing; a thread is started for the first piece.
+    /// Many commands print nothing; our streams are opened for the first piece.
     Waiting(mpsc::Receiver<OutputChunk>, bool),
-    /// The thread says how it went.
-    Writing(oneshot::Receiver<io::Result<()>>),
+    /// The task says how it went.
+    Writing(JoinHandle<io::Result<()>>),
 }
 
 impl Writer {
@@ -45,16 +47,15 @@ impl Writer {
 
     /// Hands a piece over after there was [`Self::room`]; false when nobody reads any more.
     pub(super) fn write(&mut self, chunk: OutputChunk) -> bool {
-        if let State::Waiting(..) = self.state {
-            self.start();
-        }
+        self.start();
         self.pieces.try_send(chunk).is_ok()
     }
 
     fn start(&mut self) {
-        let (tell, told) = oneshot::channel();
-        if let State::Waiting(pieces, raw) = replace(&mut self.state, State::Writing(told)) {
-            std::thread::spawn(move || tell.send(write_all(pieces, raw)));
+        if let State::Waiting(pieces, raw) = &mut self.state {
+            let (_, none) = mpsc::channel(1);
+            let writing = tokio::spawn(write_all(replace(pieces, none), *raw));
+            self.state = State::Writing(writing);
         }
     }
 
@@ -63,66 +64,74 @@ impl Writer {
         drop(self.pieces);
         match self.state {
             State::Waiting(..) => Ok(()),
-            State::Writing(told) => told.await.unwrap_or(Ok(())),
+            State::Writing(writing) => writing.await.unwrap_or(Ok(())),
         }
     }
 }
 
-fn write_all(mut pieces: mpsc::Receiver<OutputChunk>, raw: bool) -> io::Result<()> {
-    let mut out = Sink::new(unbuffered(&io::stdout())?, raw);
-    let mut err = Sink::new(unbuffered(&io::stderr())?, raw);
-    while let Some(chunk) = pieces.blocking_recv() {
+async fn write_all(mut pieces: mpsc::Receiver<OutputChunk>, raw: bool) -> io::Result<()> {
+    let mut out = Sink::new(&io::stdout(), raw)?;
+    let mut err = Sink::new(&io::stderr(), raw)?;
+    while let Some(chunk) = pieces.recv().await {
         match chunk.stream {
-            StreamKind::Stdout => out.write(&chunk.bytes)?,
-            StreamKind::Stderr => err.write(&chunk.bytes)?,
+            StreamKind::Stdout => out.write(&chunk.bytes).await?,
+            StreamKind::Stderr => err.write(&chunk.bytes).await?,
         }
     }
-    out.finish()?;
-    err.finish()
+    out.finish().await?;
+    err.finish().await
 }
 
-/// Opens one of our streams without the standard library's line buffer, which writes every piece in two.
-fn unbuffered(stream: &impl AsFd) -> io::Result<File> {
-    stream.as_fd().try_clone_to_owned().map(File::from)
+/// Opens one of our streams for writing without waiting.
+///
+/// A pipe is opened anew, because whoever shares it with us would not expect that it does not wait; it is then written on
+/// this thread, and no other has to be woken for every piece. Anything else is written by a thread that may wait.
+fn opened(stream: &impl AsFd) -> io::Result<Box<dyn AsyncWrite + Send + Unpin>> {
+    let stream = stream.as_fd();
+    let name = format!("/proc/self/fd/{}", stream.as_raw_fd());
+    if let Ok(pipe) = pipe::OpenOptions::new().open_sender(name) {
+        return Ok(Box::new(pipe));
+    }
+    let own = std::fs::File::from(stream.try_clone_to_owned()?);
+    Ok(Box::new(tokio::fs::File::from_std(own)))
 }
 
 /// One of our streams: exact bytes into pipes and files, safe text onto terminals.
-struct Sink<W: Write> {
-    writer: W,
+struct Sink {
+    writer: Box<dyn AsyncWrite + Send + Unpin>,
     safe: Option<SafeStream>,
     text: String,
 }
 
-impl<W: Write + IsTerminal> Sink<W> {
-    fn new(writer: W, raw: bool) -> Self {
-        let safe = (writer.is_terminal() && !raw).then(SafeStream::new);
-        Self {
-            writer,
-            safe,
+impl Sink {
+    fn new(stream: &(impl AsFd + IsTerminal), raw: bool) -> io::Result<Self> {
+        Ok(Self {
+            writer: opened(stream)?,
+            safe: (stream.is_terminal() && !raw).then(SafeStream::new),
             text: String::new(),
-        }
+        })
     }
 
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+    async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let Some(safe) = &mut self.safe else {
-            self.writer.write_all(bytes)?;
-            return self.writer.flush();
+            return self.writer.write_all(bytes).await;
         };
         safe.push(bytes, &mut self.text);
-        self.flush_text()
+        self.write_text().await
     }
 
-    fn finish(&mut self) -> io::Result<()> {
+    async fn write_text(&mut self) -> io::Result<()> {
+        let written = self.writer.write_all(self.text.as_bytes()).await;
+        self.text.clear();
+        written
+    }
+
+    async fn finish(&mut self) -> io::Result<()> {
         if let Some(safe) = &mut self.safe {
             safe.finish(&mut self.text);
         }
-        self.flush_text()
-    }
-
-    fn flush_text(&mut self) -> io::Result<()> {
-        self.writer.write_all(self.text.as_bytes())?;
-        self.text.clear();
-        self.writer.flush()
+        self.write_text().await?;
+        self.writer.flush().await
     }
 }
 

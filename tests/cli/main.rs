@@ -14,7 +14,11 @@ mod docker;
 mod exits;
 mod faults;
 mod figures;
+mod images;
 mod index;
+#[allow(dead_code, unreachable_pub)] // It is made for the other tests.
+#[path = "../it/support/layout.rs"]
+mod layout;
 mod packages;
 mod panes;
 mod pty;

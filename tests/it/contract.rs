@@ -10,6 +10,7 @@ mod isolation;
 mod lives;
 mod looks;
 mod outages;
+mod packed;
 mod sessions;
 mod shelves;
 mod trees;
@@ -170,6 +171,12 @@ contract! {
         embedded::a_folder_is_an_image,
         embedded::images_of_other_engines_give_a_hint,
         embedded::what_a_client_started_goes_with_it,
+        packed::layers_lie_on_top_of_each_other,
+        packed::images_are_unpacked_once_and_go_when_nobody_uses_them,
+        packed::nothing_of_an_image_leads_out_of_it,
+        packed::links_of_an_image_give_way_to_places_of_the_sandbox,
+        packed::what_is_wrong_with_an_image_is_told,
+        packed::an_image_is_chosen_by_processor_and_name,
     }
 }
 

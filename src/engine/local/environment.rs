@@ -1,4 +1,5 @@
-//! Variables of every process in a sandbox: ours, then those of the sandbox, then those of the command.
+//! Variables of every process in a sandbox: ours, then those of the image, the sandbox and the command; an image has no say
+//! over a few of ours.
 
 use super::record::Record;
 
@@ -10,12 +11,14 @@ pub(super) fn of_exec(record: &Record, given: &[String], terminal: bool) -> Vec<
     let home = asked.work_dir().to_string();
     let mut all = vec![
         ("PATH", SEARCH_PATH.to_owned()),
-        ("HOME", home),
         ("USER", "sandbox".to_owned()),
         ("HOSTNAME", asked.name.clone()),
         ("LANG", "C.UTF-8".to_owned()),
-        ("PYTHONUNBUFFERED", "1".to_owned()),
     ];
+    let image = record.unpacked.iter().flat_map(|image| &image.env);
+    all.extend(image.map(|(key, value)| (key.as_str(), value.clone())));
+    all.push(("HOME", home));
+    all.push(("PYTHONUNBUFFERED", "1".to_owned()));
     if terminal {
         all.push(("TERM", "xterm-256color".to_owned()));
     }

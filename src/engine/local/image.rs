@@ -1,10 +1,11 @@
-//! What a sandbox's root is made of: the host's own programs, or an unpacked root file system.
+//! What a sandbox's root is made of: the host's own programs, an unpacked root file system, or a packed image.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::oci::{self, Packed};
 use super::plan::{Plan, READ_ONLY_TREE};
 use crate::domain::HOST_IMAGE;
 use crate::engine::{EngineError, Result};
@@ -45,25 +46,34 @@ pub(super) enum Image {
     Folder(PathBuf),
 }
 
+/// What a name means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Found {
+    /// A root that can be used as it is.
+    Ready(Image),
+    /// An image that has to be unpacked first.
+    Packed(Packed),
+}
+
 impl Image {
     /// Finds what a name means.
-    pub(super) fn find(name: &str) -> Result<Self> {
+    pub(super) fn find(name: &str) -> Result<Found> {
         if name == HOST_IMAGE {
-            return Ok(Self::Host);
+            return Ok(Found::Ready(Self::Host));
         }
         let given = Path::new(name);
         if !given.is_absolute() {
             return Err(missing(
                 format!("the image {name} is not one of the local engine"),
-                "names like this one are for `--engine docker`; here use `host`, or the absolute path of an unpacked root file system",
+                "names like this one are for `--engine docker`; here use `host`, or the absolute path of an unpacked root file system or an OCI image folder",
             ));
         }
         let Ok(folder) = given.canonicalize() else {
-            return Err(missing(
-                format!("there is no folder {name}"),
-                "give the absolute path of an unpacked root file system, or `host`",
-            ));
+            return tagged(name);
         };
+        if oci::is_layout(&folder) {
+            return oci::find(&folder, None).map(Found::Packed);
+        }
         // An unpacked OCI bundle keeps its root one level down.
         let inner = folder.join("rootfs");
         let root = if folder.join("config.json").is_file() && inner.is_dir() {
@@ -72,17 +82,27 @@ impl Image {
             folder
         };
         if root.join("bin").exists() || root.join("usr").exists() {
-            return Ok(Self::Folder(root));
+            return Ok(Found::Ready(Self::Folder(root)));
         }
-        if root.join("index.json").is_file() && root.join("blobs").is_dir() {
+        if root.is_file() {
             return Err(missing(
-                format!("{name} is a packed OCI image"),
-                "unpack it first, for example with `umoci unpack --rootless --image DIR:TAG BUNDLE`, and give BUNDLE",
+                format!("the image {name} is a file"),
+                "unpack it, for example `tar -x -C FOLDER -f FILE`, and give FOLDER",
+            ));
+        }
+        if root.join("manifest.json").is_file() {
+            return Err(missing(
+                format!(
+                    "{name} was saved by a Docker engine before version 25, whose form sandtop does not read"
+                ),
+                "use `docker export NAME | tar -x -C FOLDER`, or `skopeo copy docker-archive:FILE oci:FOLDER:TAG`",
             ));
         }
         Err(missing(
-            format!("the folder {name} is not a root file system: it has neither bin nor usr"),
-            "unpack one there, for example `docker export NAME | tar -x -C FOLDER`",
+            format!(
+                "the folder {name} is neither a root file system (no bin, no usr) nor an OCI image (no index.json)"
+            ),
+            "put one there, for example `docker export NAME | tar -x -C FOLDER`",
         ))
     }
 
@@ -100,6 +120,21 @@ impl Image {
             Self::Host => show_host(plan, taken),
             Self::Folder(root) => show_below(plan, root, Path::new("/"), taken),
         }
+    }
+}
+
+/// Finds the image `FOLDER:NAME` of a layout that holds several.
+fn tagged(name: &str) -> Result<Found> {
+    let split = name.rsplit_once(':');
+    let folder = split.and_then(|(folder, tag)| Some((fs::canonicalize(folder).ok()?, tag)));
+    match folder {
+        Some((folder, tag)) if oci::is_layout(&folder) => {
+            oci::find(&folder, Some(tag)).map(Found::Packed)
+        }
+        _ => Err(missing(
+            format!("there is no folder {name}"),
+            "give the absolute path of an unpacked root file system or an OCI image folder, or `host`",
+        )),
     }
 }
 
@@ -143,22 +178,33 @@ fn show_entry(plan: &mut Plan, source: &Path, inside: &Path, taken: &BTreeSet<Pa
         return;
     }
     if meta.is_symlink() {
+        // What lies below is the sandbox's own; a link would lead whoever makes it out of the new root.
+        if taken.iter().any(|place| place.starts_with(inside)) {
+            return;
+        }
         if let Ok(text) = fs::read_link(source) {
             plan.link(&text, inside);
         }
         return;
     }
     // Nothing can be mounted on a place that a read-only tree does not have; so such trees are shown piece by piece.
-    let needs_place = |place: &&PathBuf| {
+    let needs_place = |place: &PathBuf| {
         let below = place.strip_prefix(inside);
-        below.is_ok_and(|below| {
-            fs::symlink_metadata(source.join(below)).map_or(true, |m| m.is_symlink())
-        })
+        below.is_ok_and(|below| !is_plain(source, below))
     };
-    if meta.is_dir() && taken.iter().any(|place| needs_place(&place)) {
+    if meta.is_dir() && taken.iter().any(needs_place) {
         plan.folder(inside, 0o755);
         show_below(plan, source, inside, taken);
     } else if meta.is_dir() || meta.is_file() {
         plan.tree(source, inside, READ_ONLY_TREE);
     }
+}
+
+/// Tells whether a place is there, with no link on the way to it.
+fn is_plain(source: &Path, below: &Path) -> bool {
+    let mut place = source.to_owned();
+    below.iter().all(|step| {
+        place.push(step);
+        fs::symlink_metadata(&place).is_ok_and(|meta| !meta.is_symlink())
+    })
 }

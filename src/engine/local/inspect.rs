@@ -26,7 +26,8 @@ pub(super) async fn details(
         Phase::Running => guests.probe(&sandbox.reference.id).await.ok(),
         _ => None,
     };
-    let env = known.record.asked.env.iter();
+    let image = known.record.unpacked.iter().flat_map(|image| &image.env);
+    let env = image.chain(&known.record.asked.env);
     Details {
         posture: in_force(&known, place, probe.as_ref()),
         death: death(&known, place),

@@ -17,14 +17,11 @@ use super::keeper::{self, Answer};
 use super::place::{self, NEW, Place, Turn, WORKSPACE};
 use super::plan::{self, Parts};
 use super::record::{Asked, Record, Run};
-use super::{doctor, limits, shelves, users};
+use super::{checks, doctor, limits, shelves, unpacked, users};
 use crate::domain::{Phase, SandboxSpec, What};
-use crate::engine::{EngineError, Result};
-use crate::guest::{self, wire};
+use crate::engine::{EngineError, Notes, Result};
+use crate::guest::wire;
 use crate::protocol::{Action, FailureKind};
-
-/// The least memory that a sandbox can start with.
-const LEAST_MEMORY: u64 = 6 << 20;
 
 /// The sandboxes of a place.
 #[derive(Debug, Clone)]
@@ -100,6 +97,7 @@ impl Life {
         };
         !self.place.gone().is_empty()
             || !self.place.torsos().is_empty()
+            || unpacked::has_torsos(&self.place)
             || self.place.records().iter().any(unfinished)
     }
 
@@ -117,6 +115,7 @@ impl Life {
         for folder in self.place.gone().into_iter().chain(self.place.torsos()) {
             let _ = place::remove_all(&folder);
         }
+        unpacked::sweep(&self.place);
     }
 
     /// Clears up after a keeper that was killed; its sandbox is stopped, with its workspace.
@@ -135,10 +134,12 @@ impl Life {
     }
 
     /// Makes and starts a sandbox, or leaves nothing.
-    pub(super) fn create(&self, spec: &SandboxSpec) -> Result<Record> {
-        let image = Image::find(&spec.image)?;
-        let (uid, gid) = users::find(&spec.user, &image)?;
-        check(spec)?;
+    pub(super) fn create(&self, spec: &SandboxSpec, notes: &Notes) -> Result<Record> {
+        let found = Image::find(&spec.image)?;
+        checks::check(spec)?;
+        // Before our turn, since it may take long.
+        let usable = unpacked::usable(&self.place, found, notes)?;
+        let (uid, gid) = users::find(&spec.user, &usable.image)?;
         let turn = self.turn()?;
         self.sweep(&turn);
         let records = self.place.records();
@@ -157,10 +158,11 @@ impl Life {
             uid,
             gid,
             block: users::free_block(&records),
+            unpacked: usable.unpacked.clone(),
             asked: Asked::of(spec, &self.place),
         };
         shelves::hand_over(&self.place, spec, &record)?;
-        let made = self.make(&record, &image, &turn);
+        let made = self.make(&record, &usable.image, &turn);
         if made.is_err() {
             self.erase(&record)?;
         }
@@ -280,7 +282,7 @@ impl Life {
             }
             _ => {}
         }
-        let image = Image::find(&record.asked.image)?;
+        let image = unpacked::of_record(&self.place, record)?;
         let turn = self.turn()?;
         self.sweep(&turn);
         // Somebody else may have started or removed it while we waited.
@@ -359,37 +361,4 @@ pub(super) fn hand_over(record: &Record, folder: &Path) -> io::Result<()> {
         Some(base) => chown(folder, Some(base + record.uid), Some(base + record.gid)),
         None => Ok(()),
     }
-}
-
-/// Refuses what cannot work before anything is made.
-fn check(spec: &SandboxSpec) -> Result<()> {
-    let invalid = |message: String, hint: &str| {
-        Err(EngineError::new(FailureKind::Invalid, message).with_hint(hint))
-    };
-    if !guest::is_available() {
-        return Err(EngineError::new(
-            FailureKind::Unsupported,
-            "this build of sandtop carries no guest program for sandboxes",
-        )
-        .with_hint("build sandtop on Linux"));
-    }
-    if spec
-        .limits
-        .memory_bytes
-        .is_some_and(|bytes| bytes < LEAST_MEMORY)
-    {
-        return invalid(
-            "the memory limit is too low to run anything".into(),
-            "6m is the least",
-        );
-    }
-    let missing = spec.mounts.iter().find(|mount| !mount.source.exists());
-    if let Some(mount) = missing {
-        let source = mount.source.display();
-        return invalid(
-            format!("mounting {source}: it does not exist"),
-            "make the folder first",
-        );
-    }
-    Ok(())
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! LocalEngine ── life ─────── place (folders, turns), record, journal
-//!     │            └───────── plan ← image, cgroups, filter, users
+//!     │            └───────── plan ← image (oci, layers, unpacked), cgroups, filter, users
 //!     │                         │ lines of words, once
 //!     └─ Guests ── transport ── keeper (guest program, one process for each sandbox)
 //!                    └ pipes, terminals: straight to the guest inside
@@ -12,6 +12,7 @@
 
 mod calls;
 mod cgroups;
+mod checks;
 mod doctor;
 mod environment;
 mod filter;
@@ -20,9 +21,11 @@ mod image;
 mod inspect;
 mod journal;
 mod keeper;
+mod layers;
 mod life;
 mod limits;
 mod look;
+mod oci;
 mod place;
 mod plan;
 mod record;
@@ -30,6 +33,7 @@ mod shelves;
 mod stats;
 mod streams;
 mod transport;
+mod unpacked;
 mod users;
 
 use std::path::Path;
@@ -166,8 +170,8 @@ impl Engine for LocalEngine {
 
     async fn create(&self, spec: &SandboxSpec, notes: &Notes) -> Result<Sandbox> {
         notes.send(format!("creating {}", spec.name), 0, None);
-        let spec = spec.clone();
-        let record = self.apart(move |life| life.create(&spec)).await??;
+        let (spec, notes) = (spec.clone(), notes.clone());
+        let record = self.apart(move |life| life.create(&spec, &notes)).await??;
         let run = self.life.place.run(&record.id);
         Ok(record.sandbox(&self.host, Phase::Running, run.as_ref()))
     }
@@ -210,11 +214,17 @@ impl Engine for LocalEngine {
     }
 
     async fn leftovers(&self) -> Result<Vec<Leftover>> {
-        self.apart(shelves::leftovers).await
+        let all = |life: &Life| [shelves::leftovers(life), unpacked::leftovers(life)].concat();
+        self.apart(all).await
     }
 
     async fn remove_leftover(&self, leftover: &Leftover) -> Result<()> {
-        self.remove_shelf(&leftover.name).await
+        if leftover.kind != unpacked::KIND {
+            return self.remove_shelf(&leftover.name).await;
+        }
+        let digest = leftover.name.clone();
+        self.apart(move |life| unpacked::remove(life, &digest))
+            .await?
     }
 
     fn keeps_shelves(&self) -> bool {

@@ -6,6 +6,7 @@
 //!                   journal  what happened, a line each
 //!                   ID/      record.json  run.json  workspace/  socket  lock  death  [new]
 //!                   ID.gone/ on its way out
+//!                   images/  what came packed, see `unpacked`
 //! ```
 //!
 //! Nothing here needs a clean end: `new` marks a sandbox that was never finished, a `socket` that nobody answers one whose

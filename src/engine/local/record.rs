@@ -27,7 +27,18 @@ pub(super) struct Record {
     pub(super) gid: u32,
     /// First of the 65536 user numbers that are its own outside; `None` if they are one's own.
     pub(super) block: Option<u32>,
+    /// What it was made from, if that came packed.
+    #[serde(default)]
+    pub(super) unpacked: Option<Unpacked>,
     pub(super) asked: Asked,
+}
+
+/// A packed image as it was when the sandbox was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Unpacked {
+    pub(super) digest: String,
+    /// Variables that its programs expect.
+    pub(super) env: Vec<(String, String)>,
 }
 
 /// The part of a record that comes from the user.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::{TimeDelta, Utc};
 
-use super::image::Image;
+use super::image::{Found, Image};
 use super::life::Life;
 use super::place::{self, Place};
 use super::record::{self, Record};
@@ -138,7 +138,10 @@ pub(super) fn leftovers(life: &Life) -> Vec<Leftover> {
 
 /// Names what decides over packages: where programs come from, and which interpreters these are.
 pub(super) fn image_key(image: &str) -> Result<String> {
-    let root = Image::find(image)?;
+    let root = match Image::find(image)? {
+        Found::Ready(root) => root,
+        Found::Packed(packed) => return Ok(packed.digest),
+    };
     let mut words = vec![image.to_owned(), std::env::consts::ARCH.to_owned()];
     for program in INTERPRETERS {
         words.extend(identity(&root.at(program)));

@@ -187,7 +187,7 @@ impl Transport for Local {
     async fn start(&self, id: &SandboxId, call: GuestCall) -> Result<Link> {
         let record = self.place.record(id.as_str());
         let record = record.ok_or_else(|| EngineError::not_found(format!("the sandbox {id}")))?;
-        let user = users::of_exec(&record, call.user.as_deref())?;
+        let user = users::of_exec(&self.place, &record, call.user.as_deref())?;
         let keeper = self.connect(&record).await?;
         let request = request(&record, call.stdio, user, &call);
         match call.stdio {

@@ -1,10 +1,16 @@
 //! Who the processes of a sandbox are: numbers inside, and the numbers that stand for them outside.
 
-use std::fs;
+use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
+use std::io::Read;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags, ResolveFlags};
 
 use super::image::Image;
+use super::place::Place;
 use super::record::Record;
+use super::unpacked;
 use crate::engine::{EngineError, Result};
 use crate::protocol::FailureKind;
 
@@ -14,6 +20,9 @@ const BLOCK: u32 = 65_536;
 const FIRST_BLOCK: u32 = 0x6000_0000;
 /// How many blocks there are.
 const BLOCKS: u32 = 20_000;
+
+/// The longest list of users that is read.
+const MOST_TEXT: u64 = 1 << 20;
 
 /// Names that need no list.
 const KNOWN: [(&str, u32); 3] = [("root", 0), ("nobody", 65_534), ("sandbox", 1000)];
@@ -47,8 +56,8 @@ pub(super) fn find(text: &str, image: &Image) -> Result<(u32, u32)> {
 }
 
 fn named(name: &str, image: &Image) -> Option<(u32, u32)> {
-    if let Image::Folder(_) = image {
-        let users = fs::read_to_string(image.at("/etc/passwd")).ok()?;
+    if let Image::Folder(root) = image {
+        let users = text_inside(root, "etc/passwd")?;
         let mut lines = users.lines().map(|line| line.split(':'));
         let mut fields = lines.find_map(|mut line| (line.next()? == name).then_some(line))?;
         return Some((fields.nth(1)?.parse().ok()?, fields.next()?.parse().ok()?));
@@ -57,13 +66,24 @@ fn named(name: &str, image: &Image) -> Option<(u32, u32)> {
     Some((known.1, known.1))
 }
 
+/// Reads a text of an image, whose links may say anything.
+fn text_inside(root: &Path, name: &str) -> Option<String> {
+    let root = File::open(root).ok()?;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let inside = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+    let file = rustix::fs::openat2(root, name, flags, Mode::empty(), inside).ok()?;
+    let mut text = String::new();
+    let read = File::from(file).take(MOST_TEXT).read_to_string(&mut text);
+    read.is_ok().then_some(text)
+}
+
 /// Finds who a command runs as.
-pub(super) fn of_exec(record: &Record, user: Option<&str>) -> Result<(u32, u32)> {
+pub(super) fn of_exec(place: &Place, record: &Record, user: Option<&str>) -> Result<(u32, u32)> {
     let own = (record.uid, record.gid);
     let Some(user) = user else {
         return Ok(own);
     };
-    let asked = find(user, &Image::find(&record.asked.image)?)?;
+    let asked = find(user, &unpacked::of_record(place, record)?)?;
     if asked != own && record.block.is_none() {
         return Err(EngineError::new(
             FailureKind::Unsupported,

@@ -1,5 +1,6 @@
 //! What all tests share: engines to test, specifications, waiting with an end, and cleaning up whatever happens.
 
+pub mod layout;
 pub mod ordinary;
 pub mod sha256;
 

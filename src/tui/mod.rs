@@ -27,7 +27,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 use crate::app::files::HostPlaces;
 use crate::app::pending::{Pending, Purpose};
 use crate::app::reap::rules;
-use crate::app::{AppState, Effect, Msg, Settings, update};
+use crate::app::{AppState, Effect, Msg, Pane, Settings, update};
 use crate::manager::ManagerHandle;
 use crate::protocol::{Command, Event, Failure, FailureKind, Topic};
 use crate::signals::{Asked, Turn, Turns, asked_to_end};
@@ -295,9 +295,20 @@ impl Loop {
         }
     }
 
+    /// Lets colouring catch up a little with every frame. The grammars take more memory than all else together, so somebody
+    /// who only watches sandboxes does not have them: a suggestion is plain until the editor is entered.
+    fn colour(&mut self) -> bool {
+        let is_entered = self.state.view.focus == Pane::Editor;
+        let editor = &mut self.state.editor;
+        let rest = (is_entered || !editor.shows_suggestion()) && editor.advance_highlighting();
+        if !rest && !is_entered {
+            editor.forget_grammars();
+        }
+        rest
+    }
+
     fn draw(&mut self) -> io::Result<()> {
-        // Colouring catches up a little with every frame.
-        let rest = self.state.editor.advance_highlighting();
+        let rest = self.colour();
         let (state, theme) = (&self.state, &self.theme);
         let drawn = self
             .screen

@@ -143,10 +143,19 @@ impl EditorState {
 }
 
 impl Buffer {
+    /// Tells whether something that is seen waits to be coloured.
+    pub(super) fn is_uncoloured(&self) -> bool {
+        self.text.is_uncoloured(self.seen_until())
+    }
+
     pub(super) fn advance_highlighting(&mut self, grammars: &Grammars) -> bool {
+        let until = self.seen_until();
+        self.text.advance_highlighting(grammars, until)
+    }
+
+    fn seen_until(&self) -> usize {
         let (top, height) = self.seen_next();
-        let height = height.max(FIRST_SCREEN);
-        self.text.advance_highlighting(grammars, top + height)
+        top + height.max(FIRST_SCREEN)
     }
 }
 

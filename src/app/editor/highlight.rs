@@ -174,6 +174,12 @@ impl Highlight {
         self.lines.splice(start..end, new);
     }
 
+    /// Tells whether lines before `until` wait to be parsed.
+    pub(super) fn is_behind(&self, until: usize) -> bool {
+        let mut seen = self.lines.iter().take(until).skip(self.clean);
+        self.token.is_some() && seen.any(|line| !line.is_fresh)
+    }
+
     /// Parses some of the stale lines before `until`; tells whether some are left.
     pub(super) fn advance(&mut self, grammars: &Grammars, text: &[String], until: usize) -> bool {
         let Some(first) = self

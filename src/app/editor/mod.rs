@@ -251,10 +251,23 @@ impl EditorState {
 
     /// Colours some more of what is seen; tells whether to call again and draw again soon.
     pub fn advance_highlighting(&mut self) -> bool {
-        let grammars = self.grammars.get_or_insert_with(Grammars::load);
-        let Some(buffer) = self.buffers.get_mut(self.current) else {
-            return false;
-        };
-        buffer.advance_highlighting(grammars)
+        match self.buffers.get_mut(self.current) {
+            Some(buffer) if buffer.is_uncoloured() => {
+                buffer.advance_highlighting(self.grammars.get_or_insert_with(Grammars::load))
+            }
+            _ => false,
+        }
+    }
+
+    /// Tells whether what is seen is only a suggestion of ours that nobody has touched.
+    #[must_use]
+    pub fn shows_suggestion(&self) -> bool {
+        let buffer = self.current();
+        buffer.origin.is_none() && !buffer.is_dirty()
+    }
+
+    /// Lets go of the grammars; what is coloured stays so, and the next edit brings them back.
+    pub fn forget_grammars(&mut self) {
+        self.grammars = None;
     }
 }

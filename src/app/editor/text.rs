@@ -247,6 +247,11 @@ impl Text {
         found.map(|range| (range.start, range.end)).collect()
     }
 
+    /// Tells whether rows before `until` wait to be coloured.
+    pub(super) fn is_uncoloured(&self, until: usize) -> bool {
+        self.highlight.is_behind(until)
+    }
+
     /// Colours some of the rows before `until`; tells whether some are left.
     pub(super) fn advance_highlighting(&mut self, grammars: &Grammars, until: usize) -> bool {
         self.highlight.advance(grammars, &self.lines, until)

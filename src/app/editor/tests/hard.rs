@@ -77,6 +77,31 @@ fn colours_reach_the_place_that_a_key_jumped_to_with_its_first_frame() {
     assert!(!editor.current().text.highlight.spans(990).is_empty());
 }
 
+#[test]
+fn colours_outlive_their_grammars_and_go_on_with_new_ones() {
+    let mut editor = opened("/workspace/a.py", b"a = \"\"\"\nif\n\"\"\"\n");
+    while editor.advance_highlighting() {}
+    let before = editor.current().text.highlight.spans(1).to_vec();
+    editor.forget_grammars();
+    assert!(!editor.advance_highlighting());
+    assert!(editor.grammars.is_none(), "nothing is stale");
+    editor.on_action(Action::Bottom);
+    editor.paste("if y: pass\n");
+    while editor.advance_highlighting() {}
+    let spans = |row| editor.current().text.highlight.spans(row).to_vec();
+    assert_eq!(spans(1), before);
+    assert_eq!(spans(3).first().map(|span| span.code), Some(Code::Keyword));
+}
+
+#[test]
+fn only_what_nobody_has_touched_is_a_suggestion() {
+    let mut editor = EditorState::default();
+    assert!(editor.shows_suggestion());
+    editor.paste("x");
+    assert!(!editor.shows_suggestion());
+    assert!(!opened("/workspace/a.py", b"x").shows_suggestion());
+}
+
 /// Returns the time this thread was on a processor, which other programs do not disturb.
 fn busy() -> Duration {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();

@@ -23,6 +23,7 @@ const RETURN: u16 = 0x06;
 const ALLOW: u32 = 0x7fff_0000;
 const KILL: u32 = 0x8000_0000;
 const NOT_PERMITTED: u32 = 0x0005_0001;
+const NO_MEMORY: u32 = 0x0005_000c;
 const NO_SUCH_CALL: u32 = 0x0005_0026;
 const NO_SUCH_FAMILY: u32 = 0x0005_0061;
 
@@ -31,6 +32,7 @@ const NUMBER: u32 = 0;
 const ARCH: u32 = 4;
 const FIRST_ARGUMENT: u32 = 16;
 const SECOND_ARGUMENT: u32 = 24;
+const UPPER_HALF: u32 = 4;
 
 /// Every flag of `clone` that makes a namespace.
 const NAMESPACE_FLAGS: u32 = 0x7e02_0080;
@@ -41,8 +43,20 @@ const TERMINAL_TRICKS: [u32; 3] = [0x5412, 0x541c, 0x5423];
 /// Changes of personality that programs really ask for: none, and "which is it?".
 const PERSONALITIES: [u32; 2] = [0, 0xffff_ffff];
 
+/// The largest segment of shared memory where nobody would count them: all that there can be are 64 MiB.
+const LARGEST_SEGMENT: u32 = 16 << 10;
+
+/// Who sees memory that belongs to no process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Memory {
+    /// The kernel counts it, or nothing is limited.
+    Counted,
+    /// A watcher looks at processes only; so there must not be much of it.
+    Watched,
+}
+
 /// Writes the program, eight bytes an instruction.
-pub(super) fn program() -> Vec<u8> {
+pub(super) fn program(memory: Memory) -> Vec<u8> {
     let mut program = Program::default();
     program.step(LOAD, 0, 0, ARCH);
     program.step(IF_EQUAL, 1, 0, ARCHITECTURE);
@@ -70,6 +84,19 @@ pub(super) fn program() -> Vec<u8> {
         }
         inner.step(RETURN, 0, 0, ALLOW);
     });
+    if memory == Memory::Watched {
+        program.when(libc::SYS_memfd_create, |inner| {
+            inner.step(RETURN, 0, 0, NO_SUCH_CALL);
+        });
+        program.when(libc::SYS_shmget, |inner| {
+            inner.step(LOAD, 0, 0, SECOND_ARGUMENT + UPPER_HALF);
+            inner.step(IF_EQUAL, 0, 2, 0);
+            inner.step(LOAD, 0, 0, SECOND_ARGUMENT);
+            inner.step(IF_AT_LEAST, 0, 1, LARGEST_SEGMENT + 1);
+            inner.step(RETURN, 0, 0, NO_MEMORY);
+            inner.step(RETURN, 0, 0, ALLOW);
+        });
+    }
     for (calls, answer) in [(dangerous(), NOT_PERMITTED), (useful(), ALLOW)] {
         for call in calls {
             program.step(IF_EQUAL, 0, 1, number(call));
@@ -119,8 +146,12 @@ mod tests {
     use super::*;
 
     /// Runs the program as the kernel would.
-    fn answer(architecture: u32, call: u32, first: u32, second: u32) -> u32 {
-        let program = program();
+    fn answer(architecture: u32, call: u32, first: u32, second: u64) -> u32 {
+        answer_of(&program(Memory::Counted), architecture, call, first, second)
+    }
+
+    fn answer_of(program: &[u8], architecture: u32, call: u32, first: u32, second: u64) -> u32 {
+        let half = |bits: u64| u32::try_from(bits & 0xffff_ffff).unwrap_or(0);
         let mut steps = program.as_chunks::<8>().0.iter();
         let mut loaded = 0;
         while let Some([c, d, jt, jf, k @ ..]) = steps.next() {
@@ -131,7 +162,8 @@ mod tests {
                         NUMBER => call,
                         ARCH => architecture,
                         FIRST_ARGUMENT => first,
-                        _ => second,
+                        SECOND_ARGUMENT => half(second),
+                        _ => half(second >> 32),
                     };
                     continue;
                 }
@@ -147,7 +179,7 @@ mod tests {
         unreachable!("the program has no end");
     }
 
-    fn here(call: libc::c_long, first: u32, second: u32) -> u32 {
+    fn here(call: libc::c_long, first: u32, second: u64) -> u32 {
         answer(ARCHITECTURE, number(call), first, second)
     }
 
@@ -180,6 +212,22 @@ mod tests {
     }
 
     #[test]
+    fn what_no_watcher_sees_is_refused() {
+        let watched = program(Memory::Watched);
+        for (call, size, expected) in [
+            (libc::SYS_memfd_create, 0, NO_SUCH_CALL),
+            (libc::SYS_shmget, 16 << 10, ALLOW),
+            (libc::SYS_shmget, (16 << 10) + 1, NO_MEMORY),
+            (libc::SYS_shmget, 1 << 32, NO_MEMORY),
+            (libc::SYS_read, 1 << 40, ALLOW),
+        ] {
+            let answered = answer_of(&watched, ARCHITECTURE, number(call), 0, size);
+            assert_eq!(answered, expected, "call {call}, {size}");
+            assert_eq!(here(call, 0, size), ALLOW, "call {call}, {size}");
+        }
+    }
+
+    #[test]
     fn no_other_door_is_open() {
         let read = number(libc::SYS_read);
         assert_eq!(answer(ARCHITECTURE, SECOND_DOOR | read, 0, 0), NO_SUCH_CALL);
@@ -188,7 +236,7 @@ mod tests {
 
     #[test]
     fn the_program_fits_and_the_lists_do_not_overlap() {
-        assert!(program().len() / 8 < 4096);
+        assert!(program(Memory::Watched).len() / 8 < 4096);
         assert_eq!(dangerous().intersection(&useful()).count(), 0);
     }
 }

@@ -4,6 +4,12 @@ use super::cgroups::Cgroups;
 use super::record::Record;
 use super::users;
 
+/// Tells how much memory this machine has.
+pub(super) fn machine_memory() -> u64 {
+    let machine = rustix::system::sysinfo();
+    machine.totalram.saturating_mul(machine.mem_unit.into())
+}
+
 /// Names each limit that is weaker than asked for.
 pub(super) fn gaps(record: &Record, cgroups: &Cgroups) -> Vec<String> {
     let limits = &record.asked.limits;
@@ -17,7 +23,7 @@ pub(super) fn gaps(record: &Record, cgroups: &Cgroups) -> Vec<String> {
         (
             weak(limits.memory_bytes.is_some(), "memory"),
             format!(
-                "memory limit not enforced by the kernel: {why}; a watcher kills the largest process instead"
+                "memory limit not enforced by the kernel: {why}; a watcher kills the largest process instead, and memory without a process (memfd_create) is refused"
             ),
         ),
         (

@@ -138,14 +138,13 @@ impl Engine for LocalEngine {
 
     async fn info(&self) -> Result<EngineInfo> {
         doctor::refuse_if_hopeless()?;
-        let total = rustix::system::sysinfo();
         Ok(EngineInfo {
             kind: EngineKind::Local,
             endpoint: "this machine".to_owned(),
             version: doctor::kernel_version(),
             api_version: String::new(),
             cpus: std::thread::available_parallelism().map_or(0, |n| n.get() as u64),
-            memory_bytes: total.totalram * u64::from(total.mem_unit),
+            memory_bytes: limits::machine_memory(),
         })
     }
 

@@ -6,8 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::cgroups::Cgroups;
-use super::filter;
+use super::filter::{self, Memory};
 use super::image::Image;
+use super::limits;
 use super::record::Record;
 use crate::domain::{HOST_IMAGE, Limits, Network, SandboxPath};
 use crate::guest::wire;
@@ -135,7 +136,7 @@ pub(super) fn plan(parts: &Parts<'_>) -> Plan {
     if record.asked.network != Network::None {
         plan.line(&[b"host-network"]);
     }
-    limits(&mut plan, parts);
+    bounds(&mut plan, parts);
     parts.image.show(&mut plan, &taken(record));
     if record.asked.image == HOST_IMAGE {
         accounts(&mut plan, record);
@@ -152,7 +153,7 @@ pub(super) fn plan(parts: &Parts<'_>) -> Plan {
         };
         plan.tree(&mount.source, &as_path(&mount.target()), flags);
     }
-    plan.line(&[b"filter", &filter::program()]);
+    plan.line(&[b"filter", &filter::program(memory_seen(parts))]);
     plan
 }
 
@@ -168,7 +169,7 @@ fn identity(plan: &mut Plan, record: &Record) {
 }
 
 /// Cgroups where there are, and otherwise what any process may limit for itself.
-fn limits(plan: &mut Plan, parts: &Parts<'_>) {
+fn bounds(plan: &mut Plan, parts: &Parts<'_>) {
     for folder in parts.cgroups.folders() {
         plan.line(&[b"cgroup", bytes(&folder)]);
     }
@@ -188,8 +189,9 @@ fn limits(plan: &mut Plan, parts: &Parts<'_>) {
             bytes_allowed.to_string().as_bytes(),
             bytes(&counter),
         ]);
-        // The watcher needs a moment; one process must not fill the machine meanwhile.
-        let most = bytes_allowed.saturating_mul(4).max(1 << 30).to_string();
+        // What asks for too much at once should die of it like what grows slowly, and not find out by an error that it handles
+        // or not: so the watcher comes first, and this holds only what no machine could give.
+        let most = limits::machine_memory().to_string();
         plan.line(&[b"limit", RLIMIT_DATA.as_bytes(), most.as_bytes()]);
     }
     if let Some(most) = pids.filter(|_| !parts.cgroups.has("pids")) {
@@ -202,6 +204,14 @@ fn limits(plan: &mut Plan, parts: &Parts<'_>) {
     if let Some(cpus) = cpus.filter(|_| !parts.cgroups.has("cpu")) {
         plan.line(&[b"processors", cpus.ceil().to_string().as_bytes()]);
     }
+}
+
+fn memory_seen(parts: &Parts<'_>) -> Memory {
+    let is_limited = parts.record.asked.limits.memory_bytes.is_some();
+    if is_limited && !parts.cgroups.has("memory") {
+        return Memory::Watched;
+    }
+    Memory::Counted
 }
 
 /// Where the watcher counts its kills.

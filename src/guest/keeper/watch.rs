@@ -28,12 +28,16 @@ impl<'a> Watcher<'a> {
     pub fn look(&mut self, spared: &[i32]) -> i32 {
         let spared = |pid: u32| spared.iter().any(|own| u32::try_from(*own) == Ok(pid));
         let found = processes::descendants().into_iter().filter(|pid| !spared(*pid));
-        let used: Vec<(u64, u32)> = found.map(|pid| (resident(pid), pid)).collect();
-        let total: u64 = used.iter().map(|(bytes, _)| bytes).sum();
+        let mut used: Vec<Used> = found.map(Used::of).collect();
+        if total(&used) > self.watch.limit {
+            // What several share was counted for each of them; to know better takes longer.
+            used.iter_mut().filter(|one| one.shared > 0).for_each(Used::divide);
+        }
+        let total = total(&used);
         if total > self.watch.limit
-            && let Some((_, pid)) = used.iter().max()
+            && let Some(largest) = used.iter().max_by_key(|one| one.bytes())
         {
-            self.kill(*pid);
+            self.kill(largest.pid);
         }
         let room = self.watch.limit.saturating_sub(total);
         i32::try_from((room / BYTES_PER_MILLI / 2).clamp(SOONEST, LATEST)).unwrap_or(0)
@@ -47,10 +51,37 @@ impl<'a> Watcher<'a> {
     }
 }
 
-/// Reads what a process has in memory that is not shared with files.
-fn resident(pid: u32) -> u64 {
-    let pages = fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
-    let mut fields = pages.split(' ').skip(1).map(|field| field.parse::<u64>().unwrap_or(0));
-    let (all, shared) = (fields.next().unwrap_or(0), fields.next().unwrap_or(0));
-    all.saturating_sub(shared) * sys::page_size()
+/// What a process has in memory, but for files, which can be dropped.
+struct Used {
+    pid: u32,
+    own: u64,
+    /// In memory that others may have, too.
+    shared: u64,
+}
+
+impl Used {
+    fn of(pid: u32) -> Self {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        Self { pid, own: field(&status, "RssAnon:").unwrap_or(0), shared: field(&status, "RssShmem:").unwrap_or(0) }
+    }
+
+    /// Leaves it only its part of what it shares; where the kernel does not tell, all of it.
+    fn divide(&mut self) {
+        let parts = fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid)).unwrap_or_default();
+        self.shared = field(&parts, "Pss_Shmem:").unwrap_or(self.shared);
+    }
+
+    fn bytes(&self) -> u64 {
+        self.own + self.shared
+    }
+}
+
+fn total(used: &[Used]) -> u64 {
+    used.iter().map(Used::bytes).sum()
+}
+
+/// Reads a line that counts in kibibytes.
+fn field(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    Some(line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()? << 10)
 }

@@ -37,6 +37,42 @@ pub async fn gaps_are_the_limits_that_the_kernel_does_not_enforce(fixture: &Fixt
     }
 }
 
+/// Fills memory as the kernel allows it: shared by a mapping, in a file without a name, in a segment without a process.
+const HIDDEN_BOMBS: [&str; 3] = [
+    "my $at = syscall(MMAP, 0, 1200 << 20, 3, 0x21, -1, 0); open Z, '<', '/dev/zero'; \
+     syscall(READ, fileno(Z), $at + ($_ << 20), 1 << 20) for 0 .. 1199; print 'filled'",
+    "my $fd = syscall(MEMFD, 'x', 0); open F, '+<&=', $fd or die $!; \
+     print F 'x' x (1 << 20) or die $! for 1 .. 600; print 'filled'",
+    "my $id = shmget(0, 600 << 20, 01600) // die $!; \
+     shmwrite($id, 'x' x (1 << 20), $_ << 20, 1 << 20) or die $! for 0 .. 599; print 'filled'",
+];
+
+pub async fn memory_of_every_kind_is_limited(fixture: &Fixture) {
+    let mut spec = fixture.spec("kinds");
+    spec.limits.memory_bytes = Some(64 << 20);
+    let bench = fixture.create(&spec).await;
+    // What several processes share counts once.
+    let workers = "my $at = syscall(MMAP, 0, 20 << 20, 3, 0x21, -1, 0); open Z, '<', '/dev/zero'; pipe R, W; \
+                   for (1 .. 6) { next if fork; syscall(READ, fileno(Z), $at, 20 << 20); syswrite W, 'x'; sleep 1000 } \
+                   sysread R, my $one, 1 for 1 .. 6; select undef, undef, undef, 0.5; print 'lives'";
+    let workers = workers.replace("MMAP", &libc::SYS_mmap.to_string());
+    let workers = workers.replace("READ", &libc::SYS_read.to_string());
+    assert_eq!(bench.run(&["perl", "-e", &workers]).await.text(), "lives");
+    for bomb in HIDDEN_BOMBS {
+        let mut script = bomb.to_owned();
+        for (word, number) in [
+            ("MMAP", libc::SYS_mmap),
+            ("READ", libc::SYS_read),
+            ("MEMFD", libc::SYS_memfd_create),
+        ] {
+            script = script.replace(word, &number.to_string());
+        }
+        let outcome = bench.run(&["perl", "-e", &script]).await;
+        assert_ne!(outcome.text(), "filled", "{bomb}");
+        assert_ne!(outcome.end.ended, Ended::Code(0), "{bomb}");
+    }
+}
+
 pub async fn a_killed_keeper_shows_as_stopped_and_starts_again(fixture: &Fixture) {
     let bench = fixture.sandbox().await;
     bench

@@ -25,7 +25,7 @@ use super::cursor::ListCursor;
 use super::wish::Wish;
 use crate::domain::{FileEntry, SandboxPath, SandboxRef};
 use crate::keymap::Action;
-use crate::protocol::Failure;
+use crate::protocol::{Failure, FailureKind};
 use ask::Asked;
 
 /// Lines that a key moves the preview by.
@@ -183,6 +183,15 @@ impl FilesState {
             shows: Shows::Folder,
         });
         self.go(folder)
+    }
+
+    /// Lists again what an engine could not see while the sandbox was frozen.
+    pub fn thawed(&mut self) -> Vec<Wish> {
+        let refused = self.failure().map(|failure| failure.kind) == Some(FailureKind::Conflict);
+        if refused && self.pending.is_none() {
+            return self.list();
+        }
+        Vec::new()
     }
 
     /// Does what a key asks for; `page` is how many rows of the list are on screen.

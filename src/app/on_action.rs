@@ -8,6 +8,7 @@ use super::{
     reap, snippets, split, streams,
 };
 use crate::code::Language;
+use crate::domain::Phase;
 use crate::keymap::Action;
 use crate::protocol::Command;
 
@@ -315,13 +316,14 @@ fn is_last_run(state: &AppState, forward: bool) -> bool {
     edge.map(|run| run.info().stream) == current
 }
 
-/// Shows the files of the sandbox that is selected now.
+/// Shows the files of the sandbox that is selected now, frozen or not.
 pub(super) fn follow_selection(state: &mut AppState) -> Vec<Effect> {
     let work_dir = state.settings.config.sandbox.work_dir.clone();
     let selected = state
         .sandboxes
         .selected()
-        .filter(|row| row.sandbox.phase == crate::domain::Phase::Running);
+        .filter(|row| row.sandbox.phase.is_live());
+    let runs = selected.is_some_and(|row| row.sandbox.phase == Phase::Running);
     let shown = selected.map(|row| {
         (
             row.sandbox.reference.clone(),
@@ -330,10 +332,15 @@ pub(super) fn follow_selection(state: &mut AppState) -> Vec<Effect> {
         )
     });
     if state.files.place().map(|place| &place.sandbox)
-        == shown.as_ref().map(|(reference, ..)| reference)
+        != shown.as_ref().map(|(reference, ..)| reference)
     {
-        return Vec::new();
+        let wishes = state.files.show(shown);
+        return fulfil::all(state, wishes);
     }
-    let wishes = state.files.show(shown);
+    let wishes = if runs {
+        state.files.thawed()
+    } else {
+        Vec::new()
+    };
     fulfil::all(state, wishes)
 }

@@ -24,13 +24,14 @@
 //! 18. The network is off unless asked for.
 //! 19. Sessions keep directory and exported variables, also after a timeout.
 //! 20. `remove` takes everything that `create` made; a failed `create` leaves nothing.
-//! 21. `processes` tells what runs in a sandbox and not the look itself; one that does not run is a `Conflict`,
-//!     and so is a paused one, unless the engine sees it from outside.
+//! 21. `processes` tells what runs in a sandbox and not the look itself; one that does not run is a `Conflict`.
 //! 22. `changes` tells what was added or changed in the work directory since the start, says where it looked and what it
 //!     could not see; looking changes nothing.
 //! 23. `images` holds the image of every sandbox that was made.
 //! 24. An engine that keeps shelves shows one to any number of sandboxes, and lists it as complete only after `finish_shelf`.
 //! 25. `disk_use` tells what the files in the work directory take, and is no use of the sandbox.
+//! 26. A paused sandbox can be looked at: its processes, the files of its work directory, its changes. Nothing leads out of
+//!     it then either, and what an engine does not see it says.
 //!
 //! Engines start no background task: what they return is driven by whoever polls it, so dropping it ends the work.
 

@@ -69,6 +69,7 @@ unsafe extern "C" {
     safe fn umask(mask: c_uint) -> c_uint;
     #[link_name = "unshare"]
     safe fn sys_unshare(flags: c_int) -> c_int;
+    safe fn setns(fd: c_int, kind: c_int) -> c_int;
     safe fn setresuid(real: u32, effective: u32, saved: u32) -> c_int;
     safe fn setresgid(real: u32, effective: u32, saved: u32) -> c_int;
     safe fn prctl(option: c_int, a: c_ulong, b: c_ulong, c: c_ulong, d: c_ulong) -> c_int;
@@ -132,6 +133,11 @@ pub fn split_sibling() -> io::Result<Option<i32>> {
 /// Leaves the host's namespaces.
 pub fn unshare(flags: c_int) -> io::Result<()> {
     check(sys_unshare(flags)).map(drop)
+}
+
+/// Joins a namespace of any kind.
+pub fn join_namespace(namespace: &OwnedFd) -> io::Result<()> {
+    tried("joining a namespace (setns)", check(setns(namespace.as_raw_fd(), 0))).map(drop)
 }
 
 /// Leaves the terminal and its signals.

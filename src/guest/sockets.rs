@@ -12,7 +12,7 @@ const SCM_RIGHTS: c_int = 1;
 const MSG_NOSIGNAL: c_int = 0x4000;
 const MSG_CMSG_CLOEXEC: c_int = 0x4000_0000;
 /// Most file descriptors in one message.
-const MOST_FDS: usize = 4;
+const MOST_FDS: usize = 7;
 
 unsafe extern "C" {
     fn sendmsg(fd: c_int, message: *const Message, flags: c_int) -> isize;

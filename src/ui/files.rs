@@ -37,8 +37,6 @@ pub struct FilesPane<'a> {
     pub focused: bool,
     /// The time, for ages and waiting.
     pub now: DateTime<Utc>,
-    /// Why there is nothing to show, if that is known.
-    pub absent: Option<&'a str>,
 }
 
 impl FilesPane<'_> {
@@ -87,10 +85,7 @@ impl FilesPane<'_> {
     /// Returns what is said instead of rows.
     fn notice(&self) -> Option<Text<'static>> {
         let Some(place) = self.state.place() else {
-            let words = self
-                .absent
-                .unwrap_or("Select a running sandbox to see its files.");
-            return Some(self.quiet(words));
+            return Some(self.quiet("Select a running sandbox to see its files."));
         };
         if let Some(failure) = self.state.failure() {
             return Some(self.explain(failure, &safe_line(&place.name)));
@@ -117,12 +112,11 @@ impl FilesPane<'_> {
 
     fn explain(&self, failure: &Failure, name: &str) -> Text<'static> {
         if failure.kind == FailureKind::Conflict {
-            let state = if tells_of_pause(failure) {
-                "paused; resume"
+            return self.quiet(&if tells_of_pause(failure) {
+                format!("{name} is paused; p in the list resumes it. Until then this is not seen.")
             } else {
-                "not running; start"
-            };
-            return self.quiet(&format!("{name} is {state} it to see its files."));
+                format!("{name} is not running; start it to see its files.")
+            });
         }
         let mut text = Text::styled(safe_line(&failure.message), self.style(Role::Error));
         if let Some(hint) = &failure.hint {

@@ -26,8 +26,7 @@ use crate::app::layout::LEAST;
 use crate::app::shells::Open;
 use crate::app::tabs::{BESIDE_BUFFERS, BESIDE_RUNS, BESIDE_SHELLS};
 use crate::app::{AppState, Mode, Pane};
-use crate::domain::Phase;
-use crate::text::{display_width, safe_line};
+use crate::text::display_width;
 use editor::EditorPane;
 use files::FilesPane;
 use output::OutputPane;
@@ -174,18 +173,11 @@ fn shell_tabs(state: &AppState, room: usize) -> String {
 }
 
 fn draw_files(frame: &mut Frame<'_>, area: Rect, state: &AppState, theme: &Theme, focused: bool) {
-    let selected = state.sandboxes.selected().map(|row| &row.sandbox);
-    let paused = selected.filter(|sandbox| sandbox.phase == Phase::Paused);
-    let absent = paused.map(|sandbox| {
-        let name = safe_line(&sandbox.name);
-        format!("{name} is paused; p resumes it. Until then its files cannot be read.")
-    });
     let pane = FilesPane {
         state: &state.files,
         theme,
         focused,
         now: state.now,
-        absent: absent.as_deref(),
     };
     let inner = frame::draw(frame, area, "4 Files", pane.title(), theme, focused);
     frame.render_widget(pane, inner);

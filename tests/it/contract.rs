@@ -6,6 +6,7 @@ mod embedded;
 mod ends;
 mod execs;
 mod files;
+mod frozen;
 mod isolation;
 mod lives;
 mod looks;
@@ -140,6 +141,7 @@ contract! {
         shelves::c24_a_shelf_is_shown_to_many_and_complete_only_in_the_end,
         shelves::c24_shelves_are_the_scopes_own_and_outlive_their_readers,
         shelves::c24_an_image_has_one_key_and_a_missing_one_none,
+        frozen::c26_paused_sandboxes_can_be_looked_at,
     }
     real {
         ends::c07_a_command_that_kills_its_watcher_still_ends,
@@ -159,9 +161,10 @@ contract! {
         lives::c20_a_failed_create_leaves_nothing,
         looks::c21_work_is_told_from_waiting,
         looks::c22_long_lists_are_cut_and_say_so,
+        frozen::c26_nothing_leads_out_of_a_paused_sandbox,
+        frozen::c26_files_are_listed_alike_while_paused,
     }
     docker_only {
-        looks::c21_paused_sandboxes_are_seen_from_outside,
         isolation::default_sandboxes_have_no_gap_but_the_disk,
     }
     local_only {
@@ -178,6 +181,7 @@ contract! {
         packed::links_of_an_image_give_way_to_places_of_the_sandbox,
         packed::what_is_wrong_with_an_image_is_told,
         packed::an_image_is_chosen_by_processor_and_name,
+        frozen::c26_who_still_looks_when_it_thaws_is_limited_like_the_others,
     }
 }
 
@@ -196,6 +200,7 @@ fn limits_are_the_kernels_where_groups_were_handed_over() {
         "contract::local::gaps",
         "contract::local::c20_removing",
         "contract::local::c03",
+        "contract::local::c26",
         "contract::local::a_killed_keeper",
     ]);
 }

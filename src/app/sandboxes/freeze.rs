@@ -54,7 +54,7 @@ fn tell(sentence: &str) -> Vec<Wish> {
 mod tests {
     use super::*;
     use crate::app::testing::{App, reference, sandbox};
-    use crate::protocol::Command;
+    use crate::protocol::{Command, Failure, FailureKind};
 
     fn acts(app: &mut App) -> Vec<(String, Act)> {
         let commands = app.commands().into_iter();
@@ -101,17 +101,40 @@ mod tests {
         assert_eq!(acts(&mut app), [(id("a"), Act::Resume)]);
     }
 
+    fn in_phase(phase: Phase) -> Sandbox {
+        Sandbox {
+            phase,
+            ..sandbox("a")
+        }
+    }
+
+    fn lists(app: &mut App) -> usize {
+        let is_list = |command: &Command| matches!(command, Command::File { .. });
+        app.commands().iter().filter(|c| is_list(c)).count()
+    }
+
     #[test]
-    fn the_files_of_a_frozen_sandbox_are_not_shown_and_the_pane_says_why() {
+    fn the_files_of_a_frozen_sandbox_stay_in_sight() {
         let mut app = App::with(140, 40, &["a"]);
-        let mut frozen = sandbox("a");
-        frozen.phase = Phase::Paused;
-        app.list(vec![frozen]);
+        app.list(vec![in_phase(Phase::Paused)]);
         app.tick(1);
-        assert!(
-            app.screen().contains("a is paused; p resumes it"),
-            "{}",
-            app.screen()
-        );
+        assert!(app.screen().contains("a:/workspace"), "{}", app.screen());
+    }
+
+    #[test]
+    fn what_could_not_be_seen_while_frozen_is_looked_at_again() {
+        let mut app = App::new(140, 40);
+        app.link(crate::app::testing::up());
+        app.list(vec![in_phase(Phase::Paused)]);
+        app.tick(1);
+        let refused = Failure::new(FailureKind::Conflict, "it is paused");
+        app.answer(|command| matches!(command, Command::File { .. }).then(|| Err(refused.clone())));
+        assert!(app.screen().contains("a is paused"), "{}", app.screen());
+        app.tick(2);
+        assert_eq!(lists(&mut app), 0, "a frozen one is not asked for ever");
+        app.list(vec![in_phase(Phase::Running)]);
+        app.tick(3);
+        app.tick(4);
+        assert_eq!(lists(&mut app), 1);
     }
 }

@@ -105,6 +105,14 @@ pub(super) fn require_running(sandbox: &Sandbox, what: &str) -> Result<()> {
     Err(conflict(sandbox, what).with_hint(hint))
 }
 
+/// Refuses looks that need processes, frozen or not.
+pub(super) fn require_live(sandbox: &Sandbox, what: &str) -> Result<()> {
+    match sandbox.phase {
+        Phase::Paused => Ok(()),
+        _ => require_running(sandbox, what),
+    }
+}
+
 fn check_name(inner: &Inner, spec: &SandboxSpec) -> Result<()> {
     let name = spec.name.as_str();
     if inner.sandboxes.values().any(|s| s.sandbox.name == name) {

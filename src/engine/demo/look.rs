@@ -11,7 +11,7 @@ use crate::engine::Result;
 
 /// Lists the processes, with a first one that every sandbox has.
 pub(super) fn processes(sandbox: &Simulated) -> Result<Vec<Process>> {
-    life::require_running(&sandbox.sandbox, "listing processes")?;
+    life::require_live(&sandbox.sandbox, "listing processes")?;
     let now = Utc::now();
     let born = sandbox.sandbox.started_at.unwrap_or(now);
     let described = |pid, started_at: DateTime<Utc>, command: &str| Process {
@@ -68,7 +68,7 @@ pub(super) fn changes(sandbox: &Simulated) -> Changes {
 
 /// Adds up the files in the work directory.
 pub(super) fn size(sandbox: &Simulated) -> Result<u64> {
-    life::require_running(&sandbox.sandbox, "measuring files")?;
+    life::require_live(&sandbox.sandbox, "measuring files")?;
     let below = sandbox.spec.work_dir.as_bytes();
     let nodes = sandbox.files.nodes.iter();
     let nodes = nodes.filter(|(key, _)| key.starts_with(below));

@@ -26,7 +26,7 @@ pub(super) const BLOCK: usize = 512;
 /// Headers before the one of the file that are believed: long names and attributes.
 const MOST_HEADERS: usize = 8;
 
-type Pieces = BoxStream<'static, Result<Bytes>>;
+pub(super) type Pieces = BoxStream<'static, Result<Bytes>>;
 
 /// Reads one big file; `None` where that is a matter for the guest.
 pub(super) async fn pack(
@@ -98,8 +98,8 @@ fn is_same(entry: &FileEntry, (size, modified_at): (u64, DateTime<Utc>)) -> bool
     entry.kind == FileKind::File && entry.size == size && entry.modified_at == modified_at
 }
 
-/// Reads the archive up to the file's first byte; returns its size and what follows.
-async fn content(mut pieces: Pieces) -> Result<(u64, Pieces)> {
+/// Reads an archive up to the file's first byte; returns its size and what follows.
+pub(super) async fn content(mut pieces: Pieces) -> Result<(u64, Pieces)> {
     let mut buffer = BytesMut::new();
     for _ in 0..MOST_HEADERS {
         fill(&mut buffer, &mut pieces, BLOCK).await?;
@@ -127,7 +127,7 @@ async fn fill(buffer: &mut BytesMut, pieces: &mut Pieces, least: usize) -> Resul
 }
 
 /// Passes exactly `size` bytes on; fewer are an error.
-fn whole(pieces: Pieces, size: u64) -> Pieces {
+pub(super) fn whole(pieces: Pieces, size: u64) -> Pieces {
     let passed = stream::unfold(Some((pieces, size)), |state| async move {
         let (mut pieces, left) = state?;
         if left == 0 {
@@ -146,7 +146,7 @@ fn whole(pieces: Pieces, size: u64) -> Pieces {
     passed.boxed()
 }
 
-fn odd(why: &dyn std::fmt::Display) -> EngineError {
+pub(super) fn odd(why: &dyn std::fmt::Display) -> EngineError {
     EngineError::internal(format!("the engine's archive cannot be read: {why}"))
 }
 

@@ -11,6 +11,7 @@ mod endpoint;
 mod events;
 mod foreign;
 mod frozen;
+mod frozen_files;
 mod hardening;
 mod inspect;
 mod lifecycle;
@@ -316,7 +317,14 @@ impl Engine for DockerEngine {
     }
 
     async fn file(&self, id: &SandboxId, op: &FileOp) -> Result<Vec<FileEntry>> {
-        self.guests().await?.file(id, op).await
+        let (client, guests) = self.connected().await?;
+        match guests.file(id, op).await {
+            Err(error) if error.kind == FailureKind::Conflict => {
+                let looked = frozen_files::look(client, id, op).await;
+                looked.unwrap_or(Err(error))
+            }
+            done => done,
+        }
     }
 
     async fn has_file(&self, id: &SandboxId, path: &SandboxPath) -> bool {
@@ -334,7 +342,14 @@ impl Engine for DockerEngine {
         path: &SandboxPath,
         limit: Option<u64>,
     ) -> Result<ByteStream> {
-        self.guests().await?.read(id, path, limit).await
+        let (client, guests) = self.connected().await?;
+        match guests.read(id, path, limit).await {
+            Err(error) if error.kind == FailureKind::Conflict => {
+                let read = frozen_files::read(client, id, path, limit).await;
+                read.unwrap_or(Err(error))
+            }
+            bytes => bytes,
+        }
     }
 
     async fn write(

@@ -23,7 +23,7 @@ pub(super) async fn details(
 ) -> Details {
     let sandbox = known.record.sandbox(host, known.phase, known.run.as_ref());
     let probe = match known.phase {
-        Phase::Running => guests.probe(&sandbox.reference.id).await.ok(),
+        Phase::Running | Phase::Paused => guests.probe(&sandbox.reference.id).await.ok(),
         _ => None,
     };
     let image = known.record.unpacked.iter().flat_map(|image| &image.env);

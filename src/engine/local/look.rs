@@ -17,7 +17,7 @@ pub(super) async fn changes(known: &Known, guests: &Guests, id: &SandboxId) -> R
     let work_dir = asked.work_dir();
     let mut changes = Changes::default();
     match known.phase {
-        Phase::Running => guests.add_changes(id, &work_dir, &mut changes).await?,
+        Phase::Running | Phase::Paused => guests.add_changes(id, &work_dir, &mut changes).await?,
         phase => changes.gaps.push(format!(
             "{work_dir} and /tmp cannot be looked at while the sandbox is {phase}"
         )),

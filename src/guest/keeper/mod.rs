@@ -4,7 +4,7 @@
 //! keeper    host namespaces; a poll loop over its socket; sleeps unless asked
 //!  ├ zygote namespaces and cgroups of the sandbox, but not in its process list
 //!  ├ init   first process of the sandbox; its end is the end of all others
-//!  └ guests one for each command or file verb, inside; started by the zygote, reaped here
+//!  └ guests one for each command or file verb, inside; started by the zygote, or by a window if that is frozen; reaped here
 //! ```
 //!
 //! Whoever of them is killed, nothing stays: init holds a pipe from the keeper, and the kernel ends a process list with init.
@@ -13,6 +13,7 @@ mod line;
 mod plan;
 mod root;
 mod watch;
+mod window;
 mod zygote;
 
 use std::fs::{self, File};
@@ -91,6 +92,7 @@ fn start() -> io::Result<Keeper> {
         children,
         zygote,
         ask: near,
+        namespaces: Vec::new(),
         init: 0,
         _alive: alive_write.into(),
         _lock: lock,
@@ -116,6 +118,8 @@ struct Client {
     guest: Option<i32>,
     /// Does that run a command, and not only a verb of ours?
     is_command: bool,
+    /// Does that change nothing?
+    is_look: bool,
 }
 
 struct Keeper {
@@ -125,6 +129,8 @@ struct Keeper {
     children: File,
     zygote: i32,
     ask: UnixStream,
+    /// The sandbox's, for looking into it while it is frozen.
+    namespaces: Vec<OwnedFd>,
     init: i32,
     /// Its other end is with init, which ends when this does.
     _alive: OwnedFd,
@@ -140,7 +146,9 @@ impl Keeper {
     fn await_ready(&mut self) -> io::Result<()> {
         let mut incoming = Incoming::default();
         loop {
-            let (words, _) = incoming.next(&self.ask)?.ok_or_else(|| io::Error::other("the zygote ended"))?;
+            let (words, fds) = incoming.next(&self.ask)?.ok_or_else(|| io::Error::other("the zygote ended"))?;
+            // They are sent with the last line, but lines that wait together come together, and what was sent along with them.
+            self.namespaces.extend(fds);
             match (words.first().map(Vec::as_slice), words.get(1)) {
                 (Some(b"map"), _) => self.map_ids()?,
                 (Some(b"init"), _) => self.init = plan::number(&words, 1).unwrap_or(0),
@@ -188,7 +196,7 @@ impl Keeper {
         if is_ready(1)
             && let Ok((socket, _)) = self.listener.accept()
         {
-            self.clients.push(Client { socket, incoming: Incoming::default(), guest: None, is_command: false });
+            self.clients.push(Client { socket, incoming: Incoming::default(), guest: None, is_command: false, is_look: false });
         }
         self.reap();
         self.go_on_stopping();
@@ -239,11 +247,14 @@ impl Keeper {
     /// Has the zygote start a guest, and tells the client.
     fn run(&mut self, index: usize, words: &[Vec<u8>], fds: &[OwnedFd]) -> bool {
         let raw: Vec<RawFd> = fds.iter().map(AsRawFd::as_raw_fd).collect();
-        let (answer, passed) = match self.ask_zygote(words, &raw) {
+        let is_look = window::is_look(words);
+        let asked = if is_look || !self.paused { self.ask_zygote(words, &raw) } else { Err(io::Error::other("paused")) };
+        let (answer, passed) = match asked {
             Ok((pid, passed)) => {
                 if let Some(client) = self.clients.get_mut(index) {
                     client.guest = Some(pid);
-                    client.is_command = words.iter().any(|word| word == b"exec");
+                    client.is_command = window::verb(words) == Some(b"exec");
+                    client.is_look = is_look;
                 }
                 (Line::new("started").word(pid.to_string()), passed)
             }
@@ -255,22 +266,25 @@ impl Keeper {
 
     fn ask_zygote(&self, words: &[Vec<u8>], fds: &[RawFd]) -> io::Result<(i32, Vec<OwnedFd>)> {
         // A frozen zygote would not answer, and we could not thaw it while we wait.
-        if self.paused {
-            return Err(io::Error::other("paused"));
-        }
-        sockets::send(&self.ask, Line::of(words).bytes(), fds)?;
-        let (answer, passed) = Incoming::default().next(&self.ask)?.ok_or_else(|| io::Error::other("the zygote ended"))?;
+        let is_frozen = self.paused && self.plan.freezer.is_some();
+        let window = is_frozen.then(|| window::open(self.plan, &self.namespaces)).transpose()?;
+        let zygote = window.as_ref().unwrap_or(&self.ask);
+        sockets::send(zygote, Line::of(words).bytes(), fds)?;
+        let (answer, passed) = Incoming::default().next(zygote)?.ok_or_else(|| io::Error::other("the zygote ended"))?;
         match plan::number(&answer, 1) {
             Some(pid) => Ok((pid, passed)),
             None => Err(io::Error::other(String::from_utf8_lossy(answer.get(1).unwrap_or(&Vec::new())).into_owned())),
         }
     }
 
-    /// A client that goes takes along the command that was started for it. Work on files sees the end of its input, and cleans
-    /// up by itself.
+    /// A client that goes takes along the command or the look that was started for it. Work on files sees the end of its input,
+    /// and cleans up by itself.
     fn hang_up(&mut self, index: usize) {
         let client = self.clients.swap_remove(index);
-        if let Some(Ok(pid)) = client.guest.filter(|_| client.is_command).map(u32::try_from) {
+        let Some(Ok(pid)) = client.guest.map(u32::try_from) else { return };
+        if client.is_look {
+            sys::kill(pid, SIGKILL);
+        } else if client.is_command {
             sys::kill(pid, SIGTERM);
         }
     }
@@ -289,6 +303,10 @@ impl Keeper {
     }
 
     fn freeze(&mut self, on: bool) -> io::Result<()> {
+        if !on {
+            let looks = self.clients.iter().filter(|client| client.is_look);
+            looks.filter_map(|client| client.guest).for_each(|guest| window::take_in(self.plan, guest));
+        }
         match &self.plan.freezer {
             Some(freezer) => {
                 let text = if on { &freezer.on } else { &freezer.off };
@@ -301,8 +319,7 @@ impl Keeper {
     }
 
     /// Twice, because what forks at the right moment escapes the first.
-    fn freeze_by_signals(&mut self, on: bool) -> io::Result<()> {
-        self.paused = false;
+    fn freeze_by_signals(&self, on: bool) -> io::Result<()> {
         let signal = if on { SIGSTOP } else { SIGCONT };
         for _ in 0..2 {
             self.ask_zygote(&[b"signal".to_vec(), signal.to_string().into_bytes()], &[])?;
@@ -341,6 +358,7 @@ impl Keeper {
 
     /// Takes down what is left. With init gone the kernel has ended every process of the sandbox.
     fn end(&mut self) -> i32 {
+        self.namespaces.clear();
         for pid in [self.init, self.zygote] {
             if let Ok(pid @ 1..) = u32::try_from(pid) {
                 sys::kill(pid, SIGKILL);

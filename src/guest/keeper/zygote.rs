@@ -10,6 +10,7 @@ use std::os::unix::net::UnixStream;
 use super::line::Line;
 use super::plan::{Ids, Plan, number};
 use super::root::{self, Trees};
+use super::window;
 use crate::kernel::{self, as_path, tried};
 use crate::{sockets, sys, wire};
 
@@ -25,10 +26,15 @@ const MOST_FILES: u64 = 65_536;
 pub fn run(plan: &Plan, keeper: UnixStream, trees: Option<Trees>, alive: OwnedFd) -> ! {
     kernel::end_with_parent();
     silence();
-    let done = prepare(plan, &keeper, trees, alive).and_then(|()| serve(plan, &keeper));
-    if let Err(error) = done {
-        let _ = sockets::send(&keeper, Line::new("error").word(error.to_string()).bytes(), &[]);
+    match prepare(plan, &keeper, trees, alive).and_then(|()| serve(plan, &keeper)) {
+        Ok(()) => kernel::leave(1),
+        Err(error) => give_up(&keeper, &error),
     }
+}
+
+/// Ends with a word about the reason.
+pub fn give_up(keeper: &UnixStream, error: &io::Error) -> ! {
+    let _ = sockets::send(keeper, Line::new("error").word(error.to_string()).bytes(), &[]);
     kernel::leave(1)
 }
 
@@ -45,6 +51,8 @@ fn prepare(plan: &Plan, keeper: &UnixStream, trees: Option<Trees>, alive: OwnedF
     let own = (sys::uid(), sys::gid());
     let network = if plan.own_network { kernel::NEW_NETWORK } else { 0 };
     tried("making namespaces (unshare)", kernel::unshare(kernel::NEW_NAMESPACES | network))?;
+    // Where init has built the root, a process that is not in its list does not find itself any more.
+    std::env::set_current_dir(window::OWN_NAMESPACES)?;
     become_first_user(plan, keeper, own)?;
     let (near, far) = UnixStream::pair()?;
     match tried("starting init", kernel::split_sibling())? {
@@ -60,14 +68,21 @@ fn prepare(plan: &Plan, keeper: &UnixStream, trees: Option<Trees>, alive: OwnedF
         let reason = if said.is_empty() { "init ended while the root was being built" } else { &said };
         return Err(io::Error::other(reason.to_owned()));
     }
+    // Only a frozen zygote needs somebody to take its place.
+    let namespaces = if plan.freezer.is_some() { window::namespaces(plan)? } else { Vec::new() };
+    std::env::set_current_dir("/")?;
+    drop_rights(plan)?;
+    let raw: Vec<RawFd> = namespaces.iter().map(AsRawFd::as_raw_fd).collect();
+    sockets::send(keeper, Line::new("ready").bytes(), &raw)
+}
+
+/// Gives up what neither this process nor any that it starts may ever do again.
+pub fn drop_rights(plan: &Plan) -> io::Result<()> {
     kernel::limit_capabilities();
     kernel::no_new_privileges()?;
     sys::hide_from_peers();
     kernel::end_with_parent();
-    if !plan.filter.is_empty() {
-        kernel::filter_calls(&plan.filter)?;
-    }
-    sockets::send(keeper, Line::new("ready").bytes(), &[])
+    if plan.filter.is_empty() { Ok(()) } else { kernel::filter_calls(&plan.filter) }
 }
 
 /// Gets the identities of the new user namespace: from the keeper, who is root, or the one that everybody may have.
@@ -128,14 +143,14 @@ pub fn silence() {
 }
 
 /// Closes everything but the standard streams and one descriptor.
-fn keep_only(fd: OwnedFd) -> OwnedFd {
+pub fn keep_only(fd: OwnedFd) -> OwnedFd {
     let kept = sys::move_to_three(fd);
     kernel::close_from(4);
     kept
 }
 
 /// Starts what the keeper asks for, one line each.
-fn serve(plan: &Plan, keeper: &UnixStream) -> io::Result<()> {
+pub fn serve(plan: &Plan, keeper: &UnixStream) -> io::Result<()> {
     let mut incoming = super::line::Incoming::default();
     kernel::forget_code();
     loop {

@@ -24,7 +24,6 @@ fn buffer(state: &FilesState, theme: &Theme, width: u16, height: u16) -> Buffer 
         theme,
         focused: true,
         now: now(),
-        absent: None,
     };
     pane.render(area, &mut buffer);
     buffer
@@ -54,7 +53,6 @@ fn title(state: &FilesState) -> String {
         theme: &Theme::mono(),
         focused: true,
         now: now(),
-        absent: None,
     };
     pane.title()
 }
@@ -201,8 +199,8 @@ fn empty_states_say_why() {
     );
     let paused = Failure::new(FailureKind::Conflict, "py is busy").with_hint("resume it first");
     assert_eq!(
-        screen(&failing(paused), 60, 1),
-        "py is paused; resume it to see its files."
+        screen(&failing(paused), 72, 1),
+        "py is paused; p in the list resumes it. Until then this is not seen."
     );
     let failure = Failure::new(FailureKind::Denied, "/root\x1b is denied").with_hint("ask root");
     assert_eq!(

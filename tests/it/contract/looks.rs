@@ -6,20 +6,20 @@ use sandtop::protocol::{Action, FailureKind, FileOp};
 
 use crate::support::{Bench, Fixture, exec_spec, finish, kind, noise, refused, sandbox_path, soon};
 
-async fn processes(bench: &Bench<'_>) -> Vec<Process> {
+pub(super) async fn processes(bench: &Bench<'_>) -> Vec<Process> {
     let engine = &bench.fixture.engine;
     let found = soon("processes", engine.processes(&bench.id)).await;
     found.expect("processes")
 }
 
-async fn changes(bench: &Bench<'_>) -> Changes {
+pub(super) async fn changes(bench: &Bench<'_>) -> Changes {
     let engine = &bench.fixture.engine;
     soon("changes", engine.changes(&bench.id))
         .await
         .expect("changes")
 }
 
-fn words(changes: &Changes) -> Vec<String> {
+pub(super) fn words(changes: &Changes) -> Vec<String> {
     let word = |change: &Change| {
         let path = change.path.as_bytes().escape_ascii();
         format!("{} {path}", change.kind.letter())
@@ -72,12 +72,6 @@ pub async fn c21_work_is_told_from_waiting(fixture: &Fixture) {
 
 pub async fn c21_only_running_sandboxes_have_processes(fixture: &Fixture) {
     let bench = fixture.sandbox().await;
-    bench.act(Action::Pause).await.expect("a change");
-    match soon("processes", fixture.engine.processes(&bench.id)).await {
-        Ok(seen) => assert!(!seen.is_empty()),
-        refusal => drop(refused(refusal, FailureKind::Conflict)),
-    }
-    bench.act(Action::Resume).await.expect("a change");
     bench.act(Action::Stop).await.expect("a change");
     let found = soon("processes", fixture.engine.processes(&bench.id)).await;
     refused(found, FailureKind::Conflict);
@@ -86,21 +80,6 @@ pub async fn c21_only_running_sandboxes_have_processes(fixture: &Fixture) {
     let unknown = Some(FailureKind::NotFound);
     assert_eq!(kind(&engine.processes(&nobody).await), unknown);
     assert_eq!(kind(&engine.changes(&nobody).await), unknown);
-}
-
-pub async fn c21_paused_sandboxes_are_seen_from_outside(fixture: &Fixture) {
-    let bench = fixture.sandbox().await;
-    let spec = exec_spec(&["sleep", "1234"]);
-    let exec = bench.start(&spec).await;
-    bench.until_running(&["sleep 1234".into()]).await;
-    bench.act(Action::Pause).await.expect("a pause");
-    let found = processes(&bench).await;
-    let sleeper = found.iter().find(|p| p.command == "sleep 1234");
-    let sleeper = sleeper.unwrap_or_else(|| panic!("not in {found:?}"));
-    assert!(sleeper.memory_bytes > 0 && sleeper.age < crate::support::PATIENCE);
-    bench.act(Action::Resume).await.expect("a change");
-    bench.cancel(&spec).await;
-    finish(exec).await;
 }
 
 pub async fn c22_changes_are_told(fixture: &Fixture) {

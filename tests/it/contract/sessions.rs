@@ -149,6 +149,6 @@ pub async fn c19_bad_names_are_refused(fixture: &Fixture) {
         .act(sandtop::protocol::Action::Pause)
         .await
         .expect("a pause");
-    let sessions = soon("sessions", fixture.engine.sessions(&bench.id)).await;
-    refused(sessions, FailureKind::Conflict);
+    let dropped = soon("a drop", fixture.engine.drop_session(&bench.id, "x.new")).await;
+    refused(dropped, FailureKind::Conflict);
 }

@@ -12,7 +12,7 @@ use crate::app::testing::{down, reference, start};
 use crate::domain::{
     Ended, ExecEnd, FileEntry, FileKind, OutputChunk, StreamId, StreamKind, TtySize,
 };
-use crate::protocol::{Command, Event, FileOp, Reply};
+use crate::protocol::{Command, Event, Failure, FailureKind, FileOp, Reply};
 use crate::ui::tests::app as busy;
 
 /// A run that printed on both streams, and one that goes on.
@@ -206,7 +206,14 @@ fn the_files() {
         });
         app
     });
-    check("files_paused", with_keys("j 4"));
+    check("files_paused", |width, height| {
+        let mut app = several(width, height);
+        app.keys("g j 4");
+        let refused = Failure::new(FailureKind::Conflict, "it is paused");
+        app.answer(|command| matches!(command, Command::File { .. }).then(|| Err(refused.clone())));
+        app.state.status.dismiss();
+        app
+    });
 }
 
 #[test]

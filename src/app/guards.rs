@@ -1,6 +1,9 @@
 //! Guards of all sandboxes: figures in; a mark on the row, one message, a bell and a pause out.
 
-use std::collections::{BTreeMap, BTreeSet};
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -8,20 +11,29 @@ use super::on_action::submit;
 use super::pending::Purpose as For;
 use super::{AppState, Effect, Tone};
 use crate::domain::{
-    Guard, GuardAction, GuardRule, Guarded, Limits, Phase, Sample, SandboxRef, StreamId, Turn,
+    ExecId, Guard, GuardAction, GuardRule, Guarded, Limits, Phase, Run, Sample, SandboxRef,
+    StreamId, Turn,
 };
 use crate::protocol::{Action, Command};
 use crate::text::{human, safe_line};
 
 /// Output is counted over so long.
 const WINDOW: TimeDelta = TimeDelta::seconds(1);
+/// The same for what is only on record, where it is noted now and then.
+const RECORD_WINDOW: TimeDelta = TimeDelta::seconds(5);
 
 /// The guards and what was printed lately.
 #[derive(Debug, Default)]
 pub struct GuardsState {
     guards: BTreeMap<(SandboxRef, Guarded), Guard>,
+    /// What came here, since the last tick that looked.
     printed: BTreeMap<SandboxRef, u64>,
     since: DateTime<Utc>,
+    /// What runs had printed by their records, some time ago.
+    recorded: HashMap<ExecId, u64>,
+    recorded_at: DateTime<Utc>,
+    /// Bytes a second that runs printed between the last two looks at their records.
+    rates: BTreeMap<SandboxRef, f64>,
 }
 
 impl GuardsState {
@@ -73,13 +85,42 @@ fn figures(sample: &Sample, limits: &Limits) -> [(Guarded, Option<f64>); 4] {
     ]
 }
 
-/// Counts what a run or a shell prints, shown or not.
+/// Counts what a run or a shell of ours prints, shown or not. What is read from a record was printed at another time.
 pub(super) fn printed(state: &mut AppState, stream: StreamId, bytes: usize) {
-    let run = state.output.find(stream).map(|run| &run.info().sandbox);
+    let run = state.output.find(stream);
+    let run = run.filter(|run| !run.is_of_others());
+    let run = run.map(|run| &run.info().sandbox);
     let shell = state.shells.find(stream).map(|open| &open.shell.sandbox);
     if let Some(sandbox) = run.or(shell).cloned() {
         *state.guards.printed.entry(sandbox).or_default() += bytes as u64;
     }
+}
+
+/// Looks at the records of runs that do not print here: those of other processes, and those whose tab was closed.
+#[allow(clippy::cast_precision_loss)] // Rates need no more than 52 bits.
+pub(super) fn recorded(state: &mut AppState, under_way: &[Run]) {
+    let passed = state.now - state.guards.recorded_at;
+    if passed >= TimeDelta::zero() && passed < RECORD_WINDOW && !under_way.is_empty() {
+        return;
+    }
+    let prints_here = |run: &&Run| {
+        let tab = state.output.of_exec(&run.id);
+        let tab = tab.and_then(|stream| state.output.find(stream));
+        tab.is_some_and(|tab| !tab.is_of_others())
+    };
+    let seconds = passed.num_milliseconds() as f64 / 1000.0;
+    let mut rates: BTreeMap<SandboxRef, f64> = BTreeMap::new();
+    let mut recorded = HashMap::new();
+    for run in under_way.iter().filter(|run| !prints_here(run)) {
+        let bytes = run.spooled.stdout + run.spooled.stderr;
+        if let Some(before) = state.guards.recorded.get(&run.id) {
+            let more = bytes.saturating_sub(*before) as f64;
+            *rates.entry(run.sandbox.clone()).or_default() += more / seconds.max(1.0);
+        }
+        recorded.insert(run.id.clone(), bytes);
+    }
+    let guards = &mut state.guards;
+    (guards.recorded, guards.recorded_at, guards.rates) = (recorded, state.now, rates);
 }
 
 /// Looks at what was printed since the last time, and forgets guards of sandboxes that do not live.
@@ -91,6 +132,10 @@ pub(super) fn tick(state: &mut AppState) -> Vec<Effect> {
         return Vec::new();
     }
     guards.since = now;
+    if now - guards.recorded_at > RECORD_WINDOW * 4 {
+        // Nobody tells any more; what was true then need not be.
+        guards.rates.clear();
+    }
     let printed = std::mem::take(&mut guards.printed);
     let is_live = |sandbox: &SandboxRef| {
         let row = state.sandboxes.find(sandbox);
@@ -101,15 +146,15 @@ pub(super) fn tick(state: &mut AppState) -> Vec<Effect> {
         .guards
         .keys()
         .filter(|(_, what)| *what == Guarded::Output);
-    let known: BTreeSet<SandboxRef> = known.map(|(sandbox, _)| sandbox.clone()).collect();
+    let known = known.map(|(sandbox, _)| sandbox);
+    let known = known.chain(printed.keys()).chain(guards.rates.keys());
+    let known: BTreeSet<SandboxRef> = known.cloned().collect();
     let seconds = (passed.num_milliseconds() as f64 / 1000.0).max(1.0);
     let mut effects = Vec::new();
-    for sandbox in known
-        .iter()
-        .chain(printed.keys().filter(|s| !known.contains(s)))
-    {
+    for sandbox in &known {
         let bytes = printed.get(sandbox).copied().unwrap_or(0) as f64;
-        let rate = (Guarded::Output, bytes / seconds);
+        let on_record = state.guards.rates.get(sandbox).copied().unwrap_or(0.0);
+        let rate = (Guarded::Output, bytes / seconds + on_record);
         effects.extend(look(state, sandbox, rate, now));
     }
     effects
@@ -188,145 +233,4 @@ fn words(what: Guarded, rule: &GuardRule) -> String {
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // It was a size before.
 fn amount(level: f64) -> String {
     human::bytes(level as u64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::app::testing::{App, reference, sample, sandbox};
-    use crate::app::{Msg, Settings};
-    use std::sync::Arc;
-
-    fn with_rules(change: impl FnOnce(&mut Settings)) -> App {
-        let mut app = App::with(140, 40, &["alpha", "beta"]);
-        let settings = Arc::get_mut(&mut app.state.settings).expect("settings of one's own");
-        change(settings);
-        app
-    }
-
-    fn toasts(app: &App) -> usize {
-        let log = app.state.status.log();
-        log.filter(|toast| toast.text.contains("over 90 %")).count()
-    }
-
-    #[test]
-    fn memory_near_its_limit_marks_the_row_and_is_said_once() {
-        let mut app = App::with(140, 40, &["alpha", "beta"]);
-        for second in 0..10 {
-            app.sample("alpha", sample(second, 5.0, 480));
-            app.sample("beta", sample(second, 5.0, 80));
-        }
-        assert_eq!(toasts(&app), 0);
-        for second in 10..40 {
-            app.sample("alpha", sample(second, 5.0, 480));
-        }
-        assert_eq!(toasts(&app), 1);
-        let screen = app.screen();
-        let line = |name: &str| {
-            screen
-                .lines()
-                .find(|line| line.contains(name))
-                .unwrap_or("")
-        };
-        assert!(line("alpha ").contains("!alpha"), "{screen}");
-        assert!(!line("beta ").contains('!'), "{screen}");
-        assert_eq!(app.commands(), [], "a mark is all by default");
-        for second in 40..60 {
-            app.sample("alpha", sample(second, 5.0, 80));
-        }
-        assert!(!app.screen().contains("!alpha"), "{}", app.screen());
-    }
-
-    #[test]
-    fn it_rings_and_pauses_only_if_asked_and_only_ours() {
-        let mut app = with_rules(|settings| {
-            settings.config.guards.bell = true;
-            settings.config.guards.action = GuardAction::Pause;
-        });
-        let mut foreign = sandbox("beta");
-        foreign.owner = None;
-        app.list(vec![sandbox("alpha"), foreign]);
-        for second in 0..30 {
-            app.sample("alpha", sample(second, 5.0, 480));
-            app.sample("beta", sample(second, 5.0, 480));
-        }
-        let bells = app.effects.iter().filter(|e| **e == Effect::Bell).count();
-        assert_eq!(bells, 2);
-        let pause = Command::Act {
-            sandbox: reference("alpha"),
-            action: Action::Pause,
-        };
-        assert_eq!(app.commands(), [pause]);
-    }
-
-    #[test]
-    fn files_over_their_size_are_said_once_and_lowered_well_below() {
-        let mut app = App::with(140, 40, &["alpha", "beta"]);
-        let files = |second: i64, gigabytes: Option<u64>| Sample {
-            disk_bytes: gigabytes.map(|count| count << 30),
-            ..sample(second, 5.0, 80)
-        };
-        for second in 0..20 {
-            app.sample("alpha", files(second, Some(5)));
-            app.sample("beta", files(second, None));
-        }
-        let log: Vec<String> = app.state.status.log().map(|t| t.text.clone()).collect();
-        let said = "alpha: the files in its work directory took over 4 GiB.";
-        assert_eq!(
-            log.iter().filter(|text| *text == said).count(),
-            1,
-            "{log:?}"
-        );
-        assert!(app.screen().contains("!alpha"), "{}", app.screen());
-        for second in 20..40 {
-            app.sample("alpha", files(second, Some(1)));
-        }
-        assert!(!app.screen().contains("!alpha"), "{}", app.screen());
-    }
-
-    #[test]
-    fn a_guard_that_is_off_says_nothing() {
-        let mut app = with_rules(|settings| settings.config.guards.memory.level = 0.0);
-        for second in 0..30 {
-            app.sample("alpha", sample(second, 5.0, 500));
-        }
-        assert_eq!(toasts(&app), 0);
-    }
-
-    /// Lets a stream print three megabytes a second for a while, and counts what is said of it.
-    fn floods(app: &mut App, stream: StreamId) -> usize {
-        use crate::domain::{OutputChunk, StreamKind};
-        for tenth in 0..130 {
-            let chunk = OutputChunk {
-                stream: StreamKind::Stdout,
-                bytes: vec![b'x'; 300_000].into(),
-            };
-            app.engine(crate::protocol::Event::Output { stream, chunk });
-            let now = crate::app::testing::start() + TimeDelta::milliseconds(tenth * 100);
-            app.tell(Msg::Tick(now));
-        }
-        let log = app.state.status.log();
-        log.filter(|t| t.text.contains("faster than")).count()
-    }
-
-    #[test]
-    fn output_that_floods_is_noticed() {
-        let mut app = App::with(140, 40, &["alpha"]);
-        app.keys("h");
-        let run = crate::app::history::tests::recorded("x1");
-        let reply = crate::protocol::Reply::Runs(vec![run]);
-        app.answer(|_| Some(Ok(reply.clone())));
-        app.keys("enter");
-        let stream = app.state.output.current().expect("a tab").info().stream;
-        assert_eq!(floods(&mut app, stream), 1);
-    }
-
-    #[test]
-    fn a_shell_that_floods_is_noticed_too() {
-        let mut app = App::with(140, 40, &["alpha"]);
-        app.keys("x");
-        let stream = app.state.shells.current().expect("a shell").shell.stream;
-        app.state.shells.hide();
-        assert_eq!(floods(&mut app, stream), 1, "also where it is not shown");
-    }
 }

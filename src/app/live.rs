@@ -3,7 +3,7 @@
 use super::on_action::submit;
 use super::output::{Hold, RunInfo};
 use super::pending::Purpose as For;
-use super::{AppState, Effect, history};
+use super::{AppState, Effect, guards, history};
 use crate::domain::Run;
 use crate::protocol::{Command, RunFilter, Upto};
 
@@ -41,6 +41,7 @@ pub(super) fn ask(state: &mut AppState) -> Vec<Effect> {
 /// Shows what others have under way; oldest first, as their tabs stand.
 pub(super) fn answered(state: &mut AppState, runs: &[Run]) -> Vec<Effect> {
     state.output.forget_dismissed(runs);
+    guards::recorded(state, runs);
     let owner = state.settings.owner.clone();
     let mut effects = Vec::new();
     for run in runs.iter().rev() {

@@ -19,6 +19,8 @@ use crate::store::{Begun, Flushed, Intent, Writer};
 
 /// Time between two writes of output.
 const PACE: Duration = Duration::from_millis(100);
+/// Time between two notes of how much there is, for those who guard against too much.
+const NOTES: Duration = Duration::from_millis(500);
 
 /// The record of one run.
 pub(super) struct Record {
@@ -30,6 +32,7 @@ pub(super) struct Record {
     writer: Option<Writer>,
     writing: Option<JoinHandle<Flushed>>,
     next: Instant,
+    next_note: Instant,
 }
 
 impl Record {
@@ -72,6 +75,7 @@ impl Record {
             writer: store.spools().map(|dir| Writer::new(dir, &spec.id, limit)),
             writing: None,
             next: Instant::now(),
+            next_note: Instant::now() + NOTES,
         })
     }
 
@@ -96,8 +100,18 @@ impl Record {
         }
         tokio::time::sleep_until(self.next).await;
         self.next = Instant::now() + PACE;
+        self.note();
         let flush = self.writer.as_mut().and_then(Writer::begin_flush);
         self.writing = flush.map(|flush| tokio::task::spawn_blocking(|| flush.write()));
+    }
+
+    fn note(&mut self) {
+        let Some(writer) = self.writer.as_ref().filter(|_| self.next_note <= self.next) else {
+            return;
+        };
+        self.next_note = self.next + NOTES;
+        let store = &self.context.options.store;
+        store.note_output(&self.id, writer.spooled());
     }
 
     async fn flushed(&mut self, flushed: Option<Flushed>) {

@@ -31,7 +31,7 @@ pub use runs::{Begun, Found};
 pub use spool::{Flush, Flushed, Gap, Piece, Reader, Writer, last_lines};
 pub use uses::Memory;
 
-use crate::domain::Retention;
+use crate::domain::{ExecId, Retention, Spooled};
 use crate::protocol::{Failure, FailureKind};
 use shelf::Shelf;
 
@@ -123,10 +123,32 @@ impl Store {
             return;
         }
         let (spools, keep) = (self.spools.clone(), self.retention);
+        self.beside("sweeping the store", move |db| {
+            sweep::sweep(db, spools.as_deref().map(PathBuf::as_path), keep)
+        });
+    }
+
+    /// Notes how much a run has printed so far, without waiting for it; what is not noted now is noted with more later.
+    pub fn note_output(&self, id: &ExecId, so_far: Spooled) {
+        let id = id.clone();
+        let sql = "UPDATE runs SET out_bytes = max(out_bytes, ?2), err_bytes = max(err_bytes, ?3) \
+            WHERE id = ?1 AND status IS NULL";
+        self.beside("noting output", move |db| {
+            let bytes = [so_far.stdout, so_far.stderr].map(runs::number);
+            db.execute(sql, rusqlite::params![id.as_str(), bytes[0], bytes[1]])
+                .map(drop)
+        });
+    }
+
+    /// Has the store's thread do something that nobody waits for.
+    fn beside(
+        &self,
+        what: &'static str,
+        work: impl Fn(&Connection) -> rusqlite::Result<()> + Send + 'static,
+    ) {
         let job: Job = Box::new(move |shelf| {
-            let spools = spools.as_deref().map(PathBuf::as_path);
-            if let Err(failure) = shelf.run(&|db| sweep::sweep(db, spools, keep)) {
-                tracing::debug!(%failure, "sweeping the store failed");
+            if let Err(failure) = shelf.run(&work) {
+                tracing::debug!(%failure, "{what} failed");
             }
         });
         // If too much waits, there is no time for it.

@@ -56,6 +56,32 @@ fn open(dir: &Path) -> Store {
 }
 
 #[tokio::test]
+async fn how_much_a_run_has_printed_is_known_while_it_runs() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (first, second) = (open(dir.path()), open(dir.path()));
+    let id = ExecId::new("r1");
+    first.begin_run(PLACE, &run("r1")).await.expect("written");
+    let noted = async |stdout, stderr| {
+        let so_far = Spooled {
+            stdout,
+            stderr,
+            ..Spooled::default()
+        };
+        first.note_output(&id, so_far);
+        // What is asked of the same store comes after the note.
+        first.runs(PLACE, &all(1)).await.expect("read");
+        let seen = second.runs(PLACE, &all(1)).await.expect("read");
+        seen.first()
+            .map(|run| (run.spooled.stdout, run.spooled.stderr))
+    };
+    assert_eq!(noted(5, 2).await, Some((5, 2)));
+    assert_eq!(noted(4, 3).await, Some((5, 3)), "it never shrinks");
+    let end = result(Ended::Code(0));
+    first.end_run(&id, &end, None).await.expect("written");
+    assert_eq!(noted(9, 9).await, Some((5, 3)), "the end is the end");
+}
+
+#[tokio::test]
 async fn what_is_written_is_read_by_another_process() {
     let dir = tempfile::tempdir().expect("a folder");
     let (first, second) = (open(dir.path()), open(dir.path()));

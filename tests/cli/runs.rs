@@ -90,6 +90,18 @@ fn much_output_keeps_its_head_and_tail() {
 }
 
 #[test]
+fn how_much_a_run_prints_is_told_while_it_runs() {
+    let Some(place) = Place::docker() else { return };
+    let name = place.sandbox(&[]);
+    let id = detach(&place, &name, &[], "while echo line; do sleep 0.05; done");
+    let printed = || newest(&place)["bytes"]["stdout"].as_u64().unwrap();
+    until("some output", || printed() > 0);
+    let some = printed();
+    until("more output", || printed() > some);
+    place.run(&["cancel", &id]).ok();
+}
+
+#[test]
 fn a_detached_run_is_followed_fed_and_seen_from_other_processes() {
     let Some(place) = Place::docker() else { return };
     let name = place.sandbox(&[]);

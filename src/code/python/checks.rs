@@ -152,14 +152,19 @@ impl<'n, 'f, 's> Checks<'n, 'f, 's> {
         let Some(path) = path.filter(|_| writes) else {
             return;
         };
-        if paths::is_device(&path) {
+        self.written(call, &path);
+    }
+
+    /// Judges what a file is that is written.
+    fn written(&mut self, call: &ExprCall, path: &str) {
+        if paths::is_device(path) {
             self.add(
                 "py-write-device",
                 Severity::Danger,
                 call,
                 "writes over a disk or the memory of the machine",
             );
-        } else if paths::is_account_file(&path) {
+        } else if paths::is_account_file(path) {
             self.add(
                 "py-system-file",
                 Severity::Warn,
@@ -300,21 +305,7 @@ impl<'n, 'f, 's> Checks<'n, 'f, 's> {
             "write_text" | "write_bytes" | "unlink"
         );
         if let Some(path) = path.filter(|_| writes) {
-            if paths::is_device(&path) {
-                self.add(
-                    "py-write-device",
-                    Severity::Danger,
-                    call,
-                    "writes over a disk or the memory of the machine",
-                );
-            } else if paths::is_account_file(&path) {
-                self.add(
-                    "py-system-file",
-                    Severity::Warn,
-                    call,
-                    "changes who may log in or become root",
-                );
-            }
+            self.written(call, &path);
         }
     }
 

@@ -27,9 +27,9 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(pipe: pipe::Receiver, stream: StreamKind) -> Self {
+    fn new(pipe: Option<pipe::Receiver>, stream: StreamKind) -> Self {
         Self {
-            pipe: Some(pipe),
+            pipe,
             buffer: BytesMut::new(),
             stream,
         }
@@ -41,7 +41,7 @@ impl Reader {
         }
     }
 
-    /// Waits for bytes; for ever, once the pipe has ended.
+    /// Waits for bytes; for ever, if there is no pipe or it has ended.
     async fn next(&mut self) -> OutputChunk {
         loop {
             self.make_room();
@@ -73,33 +73,33 @@ impl Reader {
     }
 }
 
-/// A guest with its streams apart.
-pub(super) struct Piped {
+/// What a guest prints, on pipes or on a terminal.
+pub(super) struct Printed {
     out: Reader,
     err: Reader,
     guest: Guest,
 }
 
-impl Piped {
-    /// Reads two pipes until the keeper says that the guest has ended.
+impl Printed {
+    /// Reads until the keeper says that the guest has ended; a terminal has no `err`.
     pub(super) fn new(
         out: pipe::Receiver,
-        err: pipe::Receiver,
+        err: Option<pipe::Receiver>,
         keeper: Keeper,
         known: Known,
         name: &str,
     ) -> Self {
         Self {
-            out: Reader::new(out, StreamKind::Stdout),
+            out: Reader::new(Some(out), StreamKind::Stdout),
             err: Reader::new(err, StreamKind::Stderr),
             guest: Guest::new(keeper, known, name),
         }
     }
 
     pub(super) fn into_stream(self) -> BoxStream<'static, OutputChunk> {
-        stream::unfold(self, |mut piped| async move {
-            let chunk = piped.next().await?;
-            Some((chunk, piped))
+        stream::unfold(self, |mut printed| async move {
+            let chunk = printed.next().await?;
+            Some((chunk, printed))
         })
         .boxed()
     }
@@ -116,6 +116,12 @@ impl Piped {
         }
         // Something in the background may keep the pipes open for ever.
         self.out.rest().or_else(|| self.err.rest())
+    }
+}
+
+impl Drop for Printed {
+    fn drop(&mut self) {
+        self.guest.known.closed(&self.guest.name);
     }
 }
 
@@ -206,46 +212,5 @@ impl Master {
             ws_ypixel: 0,
         };
         Ok(rustix::termios::tcsetwinsize(&self.0, size)?)
-    }
-}
-
-/// A guest on a terminal.
-pub(super) struct Terminal {
-    out: Reader,
-    guest: Guest,
-}
-
-impl Terminal {
-    /// Reads a terminal until the keeper says that the guest has ended.
-    pub(super) fn new(out: pipe::Receiver, keeper: Keeper, known: Known, name: &str) -> Self {
-        Self {
-            out: Reader::new(out, StreamKind::Stdout),
-            guest: Guest::new(keeper, known, name),
-        }
-    }
-
-    pub(super) fn into_stream(self) -> BoxStream<'static, OutputChunk> {
-        stream::unfold(self, |mut terminal| async move {
-            let chunk = terminal.next().await?;
-            Some((chunk, terminal))
-        })
-        .boxed()
-    }
-
-    async fn next(&mut self) -> Option<OutputChunk> {
-        if !self.guest.has_ended {
-            tokio::select! {
-                biased;
-                chunk = self.out.next() => return Some(chunk),
-                () = self.guest.end() => {}
-            }
-        }
-        self.out.rest()
-    }
-}
-
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        self.guest.known.closed(&self.guest.name);
     }
 }

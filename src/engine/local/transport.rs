@@ -19,7 +19,7 @@ use tokio::net::unix::pipe;
 use super::keeper::{self, Address};
 use super::place::Place;
 use super::record::Record;
-use super::streams::{Input, Master, Piped, Terminal};
+use super::streams::{Input, Master, Printed};
 use super::{environment, users};
 use crate::domain::{SandboxId, StdinMode, TtySize};
 use crate::engine::guest::{GuestCall, Link, Stdio, Transport, command_line, random_word};
@@ -113,9 +113,9 @@ impl Local {
         drop(fds);
         started(&mut keeper).await?;
         let name = random_word();
-        let piped = Piped::new(out_near, err_near, keeper, self.known.clone(), &name);
+        let printed = Printed::new(out_near, Some(err_near), keeper, self.known.clone(), &name);
         Ok(Link {
-            output: piped.into_stream(),
+            output: printed.into_stream(),
             stdin: in_near,
             name,
         })
@@ -132,9 +132,9 @@ impl Local {
         let mut book = self.known.book();
         book.terminals.insert(name.clone(), master);
         drop(book);
-        let terminal = Terminal::new(reader, keeper, self.known.clone(), &name);
+        let printed = Printed::new(reader, None, keeper, self.known.clone(), &name);
         Ok(Link {
-            output: terminal.into_stream(),
+            output: printed.into_stream(),
             stdin: Box::new(writer),
             name,
         })

@@ -42,8 +42,7 @@ const CONTROLLERS: [&str; 5] = ["memory", "cpu", "cpuacct", "pids", "freezer"];
 
 impl Cgroups {
     /// Makes the groups of a sandbox where this process may, and sets its limits.
-    pub(super) fn make(id: &str, limits: &Limits) -> io::Result<Self> {
-        let mounts = Hierarchies::read();
+    pub(super) fn make(mounts: &Hierarchies, id: &str, limits: &Limits) -> io::Result<Self> {
         let mut made = BTreeMap::new();
         for controller in CONTROLLERS {
             if let Some(place) = mounts.place(controller, id) {

@@ -1,8 +1,8 @@
 //! The cgroup hierarchies of this machine, and where in each of them this process may keep its sandboxes.
 //!
 //! Root keeps them right below the top. Anybody else does where a part of the hierarchy was handed over to them: in the
-//! topmost folder they may write to on the way to their own group. A user service of systemd is such a folder, and so is what
-//! `systemd-run --user --scope -p Delegate=yes` makes; a plain login session is not.
+//! topmost folder they may write to on the way to their own group. A user service of systemd is such a folder; a plain login
+//! session is not, and gets a scope for each sandbox, see `scope`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -37,6 +37,27 @@ impl Hierarchies {
     pub(super) fn read() -> Self {
         let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
         Self::parse(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
+    }
+
+    /// Reads those of a process in a group that was handed over to it: nothing above that, nothing beside it.
+    pub(super) fn within(groups: &str) -> Self {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let two = Self::parse(&mounts, groups).two;
+        Self {
+            one: BTreeMap::new(),
+            two: two.map(|two| two.seen_from_own()),
+        }
+    }
+
+    /// Tells whether limits need a group that somebody else hands over: there is one hierarchy for all, and no part of it is ours.
+    pub(super) fn needs_a_scope(&self) -> bool {
+        !self.one.contains_key("memory") && self.two.is_some() && self.handed_over().is_none()
+    }
+
+    /// Returns the folder of the second version that is ours to divide.
+    pub(super) fn handed_over(&self) -> Option<PathBuf> {
+        let folder = self.two.as_ref()?.ours();
+        may_divide(&folder).then_some(folder)
     }
 
     fn parse(mounts: &str, groups: &str) -> Self {
@@ -103,6 +124,16 @@ impl Hierarchies {
 }
 
 impl Hierarchy {
+    /// The same, seen from our own group.
+    fn seen_from_own(&self) -> Self {
+        let below = self.own.strip_prefix(&self.root).unwrap_or(Path::new(""));
+        Self {
+            point: self.point.join(below),
+            root: self.own.clone(),
+            own: self.own.clone(),
+        }
+    }
+
     /// The topmost folder on the way to our own group that is ours to divide; the top itself where none is.
     fn ours(&self) -> PathBuf {
         let below = self.own.strip_prefix(&self.root).unwrap_or(Path::new(""));
@@ -210,5 +241,27 @@ mod tests {
             ..hierarchy
         };
         assert_eq!(strange.ours(), point.path());
+    }
+
+    #[test]
+    fn a_login_session_needs_a_scope_which_is_seen_from_itself() {
+        let point = tempfile::tempdir().expect("a folder");
+        let scope = point.path().join("user/app/x.scope");
+        fs::create_dir_all(&scope).expect("folders");
+        let one = format!(
+            "41 31 0:38 / {} rw - cgroup2 cgroup2 rw\n",
+            point.path().display()
+        );
+        assert!(Hierarchies::parse(&one, "0::/session\n").needs_a_scope());
+        assert!(!Hierarchies::parse(HYBRID, "0::/session\n").needs_a_scope());
+        assert!(!Hierarchies::parse("", "").needs_a_scope());
+        for handed_over in ["user", "user/app/x.scope"] {
+            fs::write(point.path().join(handed_over).join("cgroup.procs"), "").expect("a file");
+        }
+        let found = Hierarchies::parse(&one, "0::/user/app/x.scope\n");
+        assert!(!found.needs_a_scope());
+        assert_eq!(found.handed_over(), Some(point.path().join("user")));
+        let inner = found.two.expect("a hierarchy").seen_from_own();
+        assert_eq!(inner.ours(), scope);
     }
 }

@@ -52,8 +52,8 @@ impl Address {
     }
 }
 
-/// Starts the keeper of a sandbox and waits until the sandbox stands; the error is the keeper's own words.
-pub(super) fn start(guest: &Path, folder: &Path, plan: &Plan) -> io::Result<()> {
+/// Starts the keeper of a sandbox, which then waits for its plan.
+pub(super) fn start(guest: &Path, folder: &Path) -> io::Result<Child> {
     let mut command = Command::new(guest);
     command
         // The command line is public, also inside; the program's path is not for everybody.
@@ -64,7 +64,11 @@ pub(super) fn start(guest: &Path, folder: &Path, plan: &Plan) -> io::Result<()> 
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
-    let mut child = spawned(&mut command)?;
+    spawned(&mut command)
+}
+
+/// Gives a keeper its plan and waits until the sandbox stands; the error is the keeper's own words.
+pub(super) fn brief(mut child: Child, plan: &Plan) -> io::Result<()> {
     if let Some(mut stdin) = child.stdin.take() {
         stdin.write_all(plan.text().as_bytes())?;
     }

@@ -11,12 +11,14 @@ use std::path::Path;
 use chrono::Utc;
 
 use super::cgroups::Cgroups;
+use super::hierarchies::Hierarchies;
 use super::image::Image;
 use super::journal::Journal;
 use super::keeper::{self, Answer};
 use super::place::{self, NEW, Place, Turn, WORKSPACE};
 use super::plan::{self, Parts};
 use super::record::{Asked, Record, Run};
+use super::scope::{Manager, Scope};
 use super::{checks, doctor, limits, shelves, unpacked, users};
 use crate::domain::{Phase, SandboxSpec, What};
 use crate::engine::{EngineError, Notes, Result};
@@ -189,7 +191,13 @@ impl Life {
         Cgroups::of(&record.id).remove();
         let guest = self.place.guest().map_err(failed)?;
         fs::write(plan::memory_counter(&folder), "oom_kill 0\n").map_err(failed)?;
-        let cgroups = Cgroups::make(&record.id, &record.asked.limits).map_err(failed)?;
+        let scope = Manager::needed();
+        let scope = scope.and_then(|manager| manager.keeper(&guest, &folder, &record.id));
+        let cgroups = match &scope {
+            Some(scope) => Cgroups::make(&scope.hierarchies, &record.id, &record.asked.limits),
+            None => Cgroups::make(&Hierarchies::read(), &record.id, &record.asked.limits),
+        };
+        let cgroups = cgroups.map_err(failed)?;
         let run = Run {
             started_at: Utc::now(),
             gaps: limits::gaps(record, &cgroups),
@@ -202,10 +210,12 @@ impl Life {
             folder: &folder,
             guest: &guest,
         };
-        let started = self
-            .place
-            .keep_run(&record.id, &run)
-            .and_then(|()| keeper::start(&guest, &folder, &plan::plan(&parts)));
+        let plan = plan::plan(&parts);
+        let started = self.place.keep_run(&record.id, &run).and_then(|()| {
+            let waiting = scope.and_then(Scope::into_keeper);
+            let keeper = waiting.map_or_else(|| keeper::start(&guest, &folder), Ok)?;
+            keeper::brief(keeper, &plan)
+        });
         if let Err(error) = started {
             cgroups.remove();
             return Err(doctor::explain(&format!("starting {name}"), &error));

@@ -13,7 +13,7 @@ pub(super) fn machine_memory() -> u64 {
 /// Names each limit that is weaker than asked for.
 pub(super) fn gaps(record: &Record, cgroups: &Cgroups) -> Vec<String> {
     let limits = &record.asked.limits;
-    let why = if users::may_give_blocks() {
+    let why = if users::may_give_blocks() || cgroups.has("freezer") {
         "no cgroup of that kind can be written to"
     } else {
         "no cgroup delegation"

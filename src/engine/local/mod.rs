@@ -29,6 +29,7 @@ mod oci;
 mod place;
 mod plan;
 mod record;
+mod scope;
 mod shelves;
 mod stats;
 mod streams;

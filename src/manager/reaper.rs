@@ -4,6 +4,7 @@
 //! first refuses the claim, a claim that is granted first refuses the run.
 
 use chrono::Utc;
+use futures_util::stream::{self, StreamExt};
 
 use super::alive::{Life, is_alive};
 use super::context::Context;
@@ -14,6 +15,9 @@ use crate::domain::{
 };
 use crate::protocol::{Action, Failure, FailureKind, Leftover, Reply};
 use crate::store::{Claim, Intent};
+
+/// How many sandboxes are looked at or removed at once.
+const AT_ONCE: usize = 8;
 
 /// Tells how all sandboxes stand.
 pub(super) async fn survey(
@@ -66,20 +70,20 @@ async fn look(
     rules: &ReapRules,
 ) -> Result<(Survey, Vec<Standing>), Failure> {
     let seen = Survey::take(context, host).await?;
-    let mut standings = seen.standings(context, host, rules).await;
-    for standing in &mut standings {
-        confirm(host, standing).await;
-    }
+    let standings = seen.standings(context, host, rules).await;
+    let confirming = standings.into_iter().map(|one| confirm(host, one));
+    let standings = stream::iter(confirming).buffered(AT_ONCE).collect().await;
     Ok((seen, standings))
 }
 
 /// Makes sure that nothing runs in a sandbox that is to go, whoever started it.
-async fn confirm(host: &Host, standing: &mut Standing) {
+async fn confirm(host: &Host, mut standing: Standing) -> Standing {
     let is_due = matches!(standing.verdict, Verdict::Freeze(_) | Verdict::Remove(_));
     if is_due && is_running(host, &standing.sandbox.id).await {
         standing.facts.usage = Usage::Busy;
         standing.verdict = Verdict::Keep(crate::domain::Spared::Busy);
     }
+    standing
 }
 
 /// Reaps what is due; with `only`, nothing else than these.
@@ -91,32 +95,37 @@ pub(super) async fn reap(
 ) -> Result<Reply, Failure> {
     let host = context.host(host)?;
     let (seen, standings) = look(context, host, rules).await?;
-    let mut found = Vec::new();
-    for standing in standings {
-        let is_meant = only.is_none_or(|only| only.contains(&standing.sandbox));
-        let sandbox = seen
-            .sandboxes
-            .iter()
-            .find(|s| s.reference == standing.sandbox);
-        let Some(sandbox) = sandbox.filter(|_| is_meant) else {
-            continue;
-        };
-        let done = match standing.verdict {
-            Verdict::Remove(reason) => Some(take(context, host, sandbox, (rules, reason)).await),
-            Verdict::Freeze(reason) => Some(freeze(context, host, sandbox, (rules, reason)).await),
-            Verdict::Keep(_) | Verdict::Later(..) => None,
-        };
-        found.push(Reaped {
-            sandbox: sandbox.clone(),
-            standing,
-            done: done.map(|done| done.map_err(|failure| failure.message)),
-        });
-    }
+    let is_meant = |one: &Standing| only.is_none_or(|only| only.contains(&one.sandbox));
+    let meant = standings.into_iter().filter(is_meant);
+    let reaping = meant.filter_map(|standing| {
+        let mut sandboxes = seen.sandboxes.iter();
+        let sandbox = sandboxes.find(|s| s.reference == standing.sandbox)?;
+        Some(reap_one(context, host, sandbox, (rules, standing)))
+    });
+    let found = stream::iter(reaping).buffered(AT_ONCE).collect().await;
     let leftovers = match only {
         Some(_) => Vec::new(),
         None => sweep(host).await,
     };
     Ok(Reply::Reaped(found, leftovers))
+}
+
+async fn reap_one(
+    context: &Context,
+    host: &Host,
+    sandbox: &Sandbox,
+    (rules, standing): (&ReapRules, Standing),
+) -> Reaped {
+    let done = match standing.verdict {
+        Verdict::Remove(reason) => Some(take(context, host, sandbox, (rules, reason)).await),
+        Verdict::Freeze(reason) => Some(freeze(context, host, sandbox, (rules, reason)).await),
+        Verdict::Keep(_) | Verdict::Later(..) => None,
+    };
+    Reaped {
+        sandbox: sandbox.clone(),
+        standing,
+        done: done.map(|done| done.map_err(|failure| failure.message)),
+    }
 }
 
 /// Removes what carries our label and belongs to no sandbox.

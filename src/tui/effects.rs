@@ -1,6 +1,9 @@
 //! Does what the core asks for outside of it.
 
+use std::fs::DirBuilder;
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -117,20 +120,35 @@ fn edit(text: &str, extension: &str) -> Result<String, String> {
         .find_map(|name| std::env::var(name).ok())
         .filter(|editor| !editor.trim().is_empty());
     let editor = editor.unwrap_or_else(|| "vi".to_owned());
-    let file = std::env::temp_dir().join(format!("sandtop-{}.{extension}", std::process::id()));
-    std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
-    let status = Command::new("sh")
-        .args(["-c", &format!("{editor} \"$1\""), "sh"])
-        .arg(&file)
-        .status();
-    let edited =
-        std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()));
-    let _ = std::fs::remove_file(&file);
-    match status {
+    edit_with(&editor, text, extension)
+}
+
+fn edit_with(editor: &str, text: &str, extension: &str) -> Result<String, String> {
+    let folder = private_folder().map_err(|error| format!("making a folder failed: {error}"))?;
+    let file = folder.join(format!("text.{extension}"));
+    let failed = |error: io::Error| format!("{}: {error}", file.display());
+    let status = std::fs::write(&file, text).map_err(failed).map(|()| {
+        Command::new("sh")
+            .args(["-c", &format!("{editor} \"$1\""), "sh"])
+            .arg(&file)
+            .status()
+    });
+    let edited = std::fs::read_to_string(&file).map_err(failed);
+    let _ = std::fs::remove_dir_all(&folder);
+    match status? {
         Ok(status) if status.success() => edited,
         Ok(status) => Err(format!("{editor} ended with {status}")),
         Err(error) => Err(format!("{editor}: {error}")),
     }
+}
+
+/// Makes a folder that is nobody else's: in the folder for all, a file that somebody else has put there could be a trap.
+fn private_folder() -> io::Result<PathBuf> {
+    let word = RandomState::new().hash_one(std::process::id());
+    let folder = std::env::temp_dir().join(format!("sandtop-{word:016x}"));
+    // This fails if the name is taken, by whatever.
+    DirBuilder::new().mode(0o700).create(&folder)?;
+    Ok(folder)
 }
 
 /// Writes a file of this machine, whole or not at all.
@@ -185,6 +203,18 @@ mod tests {
         let long = clipboard(&"x".repeat(900), false, true);
         assert_eq!(long.matches("\x1bP").count(), 3);
         assert!(long.ends_with("\x07\x1b\\"));
+    }
+
+    #[test]
+    fn text_is_edited_where_nobody_else_can_reach() {
+        let edited = edit_with("printf ' more' >>", "some", "py");
+        assert_eq!(edited.as_deref(), Ok("some more"));
+        let told = edit_with("stat -c %a/%n \"${1%/*}\" > \"$1\"; test -e", "", "py");
+        let told = told.expect("a word on the folder");
+        let (mode, folder) = told.trim().split_once('/').expect("two words");
+        assert_eq!(mode, "700");
+        assert!(!Path::new(&format!("/{folder}")).exists(), "{folder}");
+        assert!(edit_with("exit 3;", "", "py").is_err());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The keys at the bottom of the screen: which of them fit, and where each one stands, for drawing and for clicks alike.
 
 use super::{AppState, copies};
+use crate::domain::Phase;
 use crate::keymap::{Action, Context};
 use crate::text::display_width;
 
@@ -21,6 +22,17 @@ const IN_SHELL: [(Action, &str); 4] = [
     (Action::NextTab, "next tab"),
     (Action::CloseRun, "close"),
 ];
+
+/// What is left to do in a shell that has ended.
+const IN_ENDED_SHELL: [(Action, &str); 3] = [
+    (Action::PageUp, "scroll back"),
+    (Action::NextTab, "next tab"),
+    (Action::CloseRun, "close"),
+];
+
+/// What helps while a frozen sandbox is selected.
+const ON_FROZEN: [(Action, &str); 2] =
+    [(Action::PauseResume, "thaw"), (Action::ThawAll, "thaw all")];
 
 /// What helps while lines are selected.
 const IN_SELECTION: [(Action, &str); 4] = [
@@ -71,8 +83,11 @@ pub fn place(state: &AppState, columns: usize) -> Vec<Placed> {
             put(&mut placed, &mut used, hint);
         }
     }
-    let usual = usual.into_iter();
-    for hint in usual.filter(|hint| tail.iter().all(|other| other.action != hint.action)) {
+    let is_told = |hint: &Placed, all: &[Placed]| all.iter().any(|h| h.action == hint.action);
+    for hint in usual {
+        if is_told(&hint, &tail) || is_told(&hint, &placed) {
+            continue;
+        }
         if used + hint.width() + kept > columns {
             break;
         }
@@ -107,12 +122,20 @@ fn special(state: &AppState) -> Vec<Placed> {
         .output
         .current()
         .is_some_and(|run| run.selected().is_some());
+    let shell = state.shells.current();
     match state.context() {
-        Context::Output if state.shells.current().is_some() => named(state, &IN_SHELL),
+        Context::Sandboxes if is_frozen(state) => named(state, &ON_FROZEN),
+        Context::Output if shell.is_some_and(|open| open.over) => named(state, &IN_ENDED_SHELL),
+        Context::Output if shell.is_some() => named(state, &IN_SHELL),
         Context::Output if is_selecting => named(state, &IN_SELECTION),
         Context::Files if copies::count(state) > 0 => named(state, &WHILE_COPYING),
         _ => Vec::new(),
     }
+}
+
+fn is_frozen(state: &AppState) -> bool {
+    let selected = state.sandboxes.selected();
+    selected.is_some_and(|row| row.sandbox.phase == Phase::Paused)
 }
 
 /// Names actions that have keys here.
@@ -158,6 +181,7 @@ fn always(state: &AppState) -> Vec<Placed> {
 mod tests {
     use super::*;
     use crate::app::testing::App;
+    use crate::domain::{Ended, ExecEnd};
 
     fn words(app: &App, columns: usize) -> String {
         let placed = place(&app.state, columns);
@@ -200,6 +224,39 @@ mod tests {
             shell.starts_with("i type, PgUp scroll back, ] next tab, D close, Tab"),
             "{shell}"
         );
+    }
+
+    #[test]
+    fn an_ended_shell_is_not_typed_into() {
+        let mut app = App::with(160, 48, &["py"]);
+        app.keys("x ctrl-q");
+        let stream = app.state.shells.current().expect("a shell").shell.stream;
+        app.engine(crate::protocol::Event::Ended {
+            stream,
+            outcome: Ok(ExecEnd::bare(Ended::Code(0))),
+            took: std::time::Duration::ZERO,
+        });
+        let shell = words(&app, 200);
+        assert!(shell.starts_with("PgUp scroll back, "), "{shell}");
+        app.keys("i");
+        assert_eq!(app.state.view.mode, crate::app::Mode::Nav);
+    }
+
+    #[test]
+    fn a_frozen_sandbox_says_how_it_is_thawed() {
+        let mut app = App::with(80, 24, &["py"]);
+        let mut frozen = crate::app::testing::sandbox("py");
+        frozen.phase = Phase::Paused;
+        app.list(vec![frozen]);
+        let all = words(&app, 200);
+        assert!(
+            all.starts_with("p thaw, T thaw all, c create, Enter open"),
+            "{all}"
+        );
+        assert!(!all.contains("pause"), "{all}");
+        app.keys("i ]");
+        let screen = app.screen();
+        assert!(screen.contains("frozen: Esc, then p thaws it"), "{screen}");
     }
 
     #[test]

@@ -147,6 +147,15 @@ pub fn log_area(screen: Rect) -> Rect {
     between(screen, 92, 30)
 }
 
+/// Columns of a time before what was said then.
+pub const LOG_TIME: usize = 10;
+
+/// Tells how wide a message of the log can be.
+#[must_use]
+pub fn log_width(screen: Rect) -> usize {
+    usize::from(log_area(screen).width).saturating_sub(2 + LOG_TIME)
+}
+
 /// Places what happened to all sandboxes.
 #[must_use]
 pub fn events_area(screen: Rect) -> Rect {

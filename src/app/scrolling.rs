@@ -2,7 +2,7 @@
 
 use super::AppState;
 use super::inspect::{Asked, InspectState, Tab};
-use super::layout::{events_area, help_area, inspect_area, log_area};
+use super::layout::{events_area, help_area, inspect_area, log_area, log_width};
 use super::overlay::Overlay;
 use crate::describe::{changes_summary, facts};
 use crate::keymap::Context;
@@ -43,7 +43,10 @@ fn most(state: &AppState, overlay: &Overlay) -> usize {
     let rows = |area: ratatui::layout::Rect| usize::from(area.height).saturating_sub(2);
     let (lines, rows) = match overlay {
         Overlay::Help { .. } => (help_lines(state), rows(help_area(screen))),
-        Overlay::Log { .. } => (state.status.log().count(), rows(log_area(screen))),
+        Overlay::Log { .. } => {
+            let lines = state.status.log_lines(log_width(screen)).count();
+            (lines, rows(log_area(screen)))
+        }
         Overlay::Events { .. } => {
             let events = state.engine.events(None).count();
             (events, rows(events_area(screen)))

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::wish::Tone;
+use crate::text::{safe_line, wrapped};
 
 /// How long a good or plain message stays.
 const SHORT: TimeDelta = TimeDelta::seconds(4);
@@ -73,8 +74,39 @@ impl StatusState {
     pub fn log(&self) -> impl Iterator<Item = &Toast> {
         self.log.iter().rev()
     }
+
+    /// Splits what was said into lines, each with its message and whether it is the first one of it.
+    pub fn log_lines(&self, width: usize) -> impl Iterator<Item = (&Toast, bool, String)> {
+        self.log().flat_map(move |toast| {
+            let lines = wrapped(&safe_line(&toast.text), width).into_iter();
+            let lines = lines.enumerate();
+            lines.map(move |(at, line)| (toast, at == 0, line))
+        })
+    }
 }
 
 fn stay(tone: Tone) -> TimeDelta {
     if tone == Tone::Bad { LONG } else { SHORT }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_messages_are_told_whole_newest_first() {
+        let mut status = StatusState::default();
+        let now = DateTime::default();
+        status.say(Tone::Plain, "first", now);
+        status.say(Tone::Bad, "a longer one\u{7}", now);
+        let lines: Vec<_> = status
+            .log_lines(8)
+            .map(|(_, is_first, line)| (is_first, line))
+            .collect();
+        let expected = [(true, "a longer"), (false, "one\\x07"), (true, "first")];
+        assert_eq!(
+            lines,
+            expected.map(|(first, line)| (first, line.to_owned()))
+        );
+    }
 }

@@ -33,4 +33,4 @@ pub use style::{TextColor, TextFlags, TextStyle};
 pub use table::Table;
 pub(crate) use width::split_cluster;
 pub use width::{display_width, pad, pad_left, truncate};
-pub use wrap::{Rows, row_count, rows};
+pub use wrap::{Rows, row_count, rows, wrapped};

@@ -27,6 +27,23 @@ pub fn row_count(text: &str, width: usize) -> usize {
     }
 }
 
+/// Splits a sentence into lines of at most `width` columns, between words where they fit.
+#[must_use]
+pub fn wrapped(sentence: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in sentence.split(' ') {
+        let line = lines.last_mut();
+        let fits = |line: &&mut String| display_width(line) + 1 + display_width(word) <= width;
+        if let Some(line) = line.filter(fits) {
+            *line = format!("{line} {word}");
+            continue;
+        }
+        let pieces = rows(word, width).filter_map(|piece| word.get(piece));
+        lines.extend(pieces.map(str::to_owned));
+    }
+    lines
+}
+
 /// The rows of a text, as ranges of bytes; nothing is measured before it is asked for.
 #[derive(Debug, Clone)]
 pub struct Rows<'a> {
@@ -76,6 +93,20 @@ mod tests {
 
     fn split(text: &str, width: usize) -> Vec<&str> {
         rows(text, width).filter_map(|row| text.get(row)).collect()
+    }
+
+    #[test]
+    fn sentences_are_split_between_words() {
+        let cases: &[(&str, usize, &[&str])] = &[
+            ("", 4, &[""]),
+            ("one two", 7, &["one two"]),
+            ("one two", 6, &["one", "two"]),
+            ("a very-long-word b", 6, &["a", "very-l", "ong-wo", "rd b"]),
+            ("漢 字漢", 4, &["漢", "字漢"]),
+        ];
+        for (sentence, width, expected) in cases {
+            assert_eq!(wrapped(sentence, *width), *expected, "{sentence} {width}");
+        }
     }
 
     #[test]

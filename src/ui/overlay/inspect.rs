@@ -14,6 +14,8 @@ use super::lines::show;
 use crate::app::AppState;
 use crate::app::inspect::{Asked, InspectState, Tab};
 use crate::app::layout::inspect_area;
+use crate::domain::Phase;
+use crate::keymap::{Action, Context};
 use crate::text::safe_line;
 use crate::ui::frame::tab;
 use crate::ui::theme::{Role, Theme};
@@ -21,8 +23,12 @@ use crate::ui::widgets::popup;
 
 /// Draws the view between header and footer, so that keys and the engine's state stay in sight.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, view: &InspectState) {
-    let title = format!("Sandbox {}", safe_line(&view.name));
-    let inner = popup(frame, inspect_area(frame.area()), &title, theme);
+    let inner = popup(
+        frame,
+        inspect_area(frame.area()),
+        &title(state, view),
+        theme,
+    );
     let [head, body] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(inner);
     frame.render_widget(tabs(view.tab, theme), head);
     let lines = match view.tab {
@@ -33,6 +39,19 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, view:
         Tab::Changes => changes::lines(view, theme),
     };
     show(frame, body, theme, lines, view.scroll);
+}
+
+/// Names the sandbox; what is looked at in a frozen one does not change until somebody thaws it.
+fn title(state: &AppState, view: &InspectState) -> String {
+    let name = safe_line(&view.name);
+    let row = state.sandboxes.find(&view.sandbox);
+    let is_frozen = row.is_some_and(|row| row.sandbox.phase == Phase::Paused);
+    let keymap = &state.settings.keymap;
+    let key = keymap.keys_of(Context::Sandboxes, Action::PauseResume);
+    match key.filter(|_| is_frozen) {
+        Some(key) => format!("Sandbox {name}, frozen: Esc, then {key} thaws it"),
+        None => format!("Sandbox {name}"),
+    }
 }
 
 fn tabs(chosen: Tab, theme: &Theme) -> Line<'static> {

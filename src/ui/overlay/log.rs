@@ -4,9 +4,9 @@ use ratatui::Frame;
 use ratatui::text::{Line, Span};
 
 use super::lines::show;
-use crate::app::layout::log_area;
+use crate::app::layout::{LOG_TIME, log_area, log_width};
 use crate::app::{AppState, Tone};
-use crate::text::safe_line;
+use crate::text::pad;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::popup;
 
@@ -16,19 +16,17 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, scrol
     let inner = popup(frame, log_area(frame.area()), title, theme);
     let mut lines: Vec<Line<'static>> = state
         .status
-        .log()
-        .map(|toast| {
-            let role = if toast.tone == Tone::Bad {
-                Role::Error
-            } else {
-                Role::Text
+        .log_lines(log_width(frame.area()))
+        .map(|(toast, is_first, text)| {
+            let role = match toast.tone {
+                Tone::Bad => Role::Error,
+                _ => Role::Text,
             };
+            let time = toast.at.format("%H:%M:%S").to_string();
+            let time = pad(if is_first { &time } else { "" }, LOG_TIME);
             Line::from(vec![
-                Span::styled(
-                    format!("{}  ", toast.at.format("%H:%M:%S")),
-                    theme.style(Role::Muted),
-                ),
-                Span::styled(safe_line(&toast.text), theme.style(role)),
+                Span::styled(time, theme.style(Role::Muted)),
+                Span::styled(text, theme.style(role)),
             ])
         })
         .collect();

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use super::*;
-use crate::app::Msg;
 use crate::app::cache::tests::stocked;
 use crate::app::comparing::{Comparison, Difference};
 use crate::app::history::tests::all as all_runs;
 use crate::app::overlay::Overlay;
 use crate::app::snippets::SnippetNews;
 use crate::app::testing::{reference, start};
+use crate::app::{Msg, Tone};
 use crate::code::{Finding, Requirement, Severity};
 use crate::domain::{
     Belongs, Death, Facts, Reaped, Reason, Run, Spared, Standing, Stocked, StreamKind, Usage,
@@ -61,6 +61,10 @@ fn what_was_done_and_what_happened() {
     check("log", |width, height| {
         let mut app = several(width, height);
         app.keys("m m f8");
+        let long = "starting ada: the engine could not start a process in the sandbox: the process limit of the sandbox is \
+                    reached, and /a/path/without/any/place/at/which/it/could/be/split/between/words/however/long/it/is was not read";
+        let now = app.state.now;
+        app.state.status.say(Tone::Bad, long, now);
         app.state.status.dismiss();
         app
     });

@@ -170,6 +170,7 @@ contract! {
     local_only {
         embedded::gaps_are_the_limits_that_the_kernel_does_not_enforce,
         embedded::memory_of_every_kind_is_limited,
+        embedded::what_is_deep_or_locked_is_removed,
         embedded::a_killed_keeper_shows_as_stopped_and_starts_again,
         embedded::sandboxes_outlive_the_engine_that_made_them,
         embedded::a_folder_is_an_image,

@@ -22,6 +22,8 @@ const MOST_BYTES: u64 = 32 << 30;
 const MOST_ENTRIES: u64 = 2_000_000;
 /// The most that stands before the content of a file: its names.
 const MOST_NAMES: u64 = 1 << 20;
+/// How deep folders may lie; each step may cost an open folder.
+const MOST_STEPS: usize = 200;
 /// How often a lookup is tried that the kernel could not finish, because something was renamed meanwhile.
 const LOOKUPS: u32 = 1000;
 
@@ -203,7 +205,7 @@ impl Root {
             // It may have been the last one, or lead to it.
             self.last = None;
         }
-        remove(folder, name)
+        remove(folder, name, MOST_STEPS)
     }
 
     /// Opens a folder of the image, and makes it where it is missing.
@@ -282,6 +284,10 @@ fn too_much() -> io::Error {
     )
 }
 
+fn too_deep() -> io::Error {
+    io::Error::other("it lies deeper than sandtop unpacks (200 folders)")
+}
+
 fn leads_out() -> io::Error {
     io::Error::new(
         io::ErrorKind::InvalidData,
@@ -299,6 +305,9 @@ fn steps(name: &[u8]) -> io::Result<Vec<&[u8]>> {
     let steps: Vec<&[u8]> = parts.filter(|part| !matches!(*part, b"" | b".")).collect();
     if steps.contains(&&b".."[..]) {
         return Err(leads_out());
+    }
+    if steps.len() > MOST_STEPS {
+        return Err(too_deep());
     }
     Ok(steps)
 }
@@ -371,11 +380,12 @@ fn names(folder: &OwnedFd) -> io::Result<Vec<Vec<u8>>> {
 }
 
 /// Removes a name with all below it; one that is not there is fine.
-fn remove(folder: &OwnedFd, name: &[u8]) -> io::Result<()> {
+fn remove(folder: &OwnedFd, name: &[u8], depth: usize) -> io::Result<()> {
     let removed = if is_folder(folder, name) {
+        let depth = depth.checked_sub(1).ok_or_else(too_deep)?;
         let inner = enter(folder, name)?;
         for name in names(&inner)? {
-            remove(&inner, &name)?;
+            remove(&inner, &name, depth)?;
         }
         rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)
     } else {

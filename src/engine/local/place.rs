@@ -30,6 +30,8 @@ const GONE: &str = ".gone";
 const RECORD: &str = "record.json";
 const RUN: &str = "run.json";
 const ID_LENGTH: usize = 24;
+/// How far a removal goes down at a time; so many of the longest names still are a path.
+const DEPTH: u32 = 8;
 /// Longest wait for our turn.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -204,22 +206,89 @@ fn private_folder() -> DirBuilder {
     builder
 }
 
-/// Removes a folder with all below it, also what its owner locked.
+/// Removes a folder with all below it, also what its owner locked; one that is not there is fine.
+///
+/// What a sandbox has made may be deeper than this process can open folders or call itself. So it goes a few steps down at a
+/// time, and moves what lies deeper up.
 pub(super) fn remove_all(folder: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            unlock(folder);
-            fs::remove_dir_all(folder)
+    let mut moved = Moved {
+        top: folder,
+        word: random_word(),
+        count: 0,
+    };
+    loop {
+        let before = moved.count;
+        match moved.empty(folder, DEPTH) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            done => done?,
         }
-        done => done,
+        if moved.count == before {
+            return fs::remove_dir(folder);
+        }
     }
 }
 
-fn unlock(folder: &Path) {
-    let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
-        unlock(&entry.path());
+/// Where folders go that are too deep.
+struct Moved<'a> {
+    top: &'a Path,
+    word: String,
+    count: u64,
+}
+
+impl Moved<'_> {
+    fn empty(&mut self, folder: &Path, depth: u32) -> io::Result<()> {
+        let unlocked = || fs::Permissions::from_mode(0o700);
+        for inner in folders_in(folder)? {
+            fs::set_permissions(&inner, unlocked())?;
+            if depth > 0 {
+                self.empty(&inner, depth - 1)?;
+                fs::remove_dir(&inner)?;
+            } else {
+                self.count += 1;
+                let name = format!("{}-{}", self.word, self.count);
+                fs::rename(&inner, self.top.join(name))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Removes what is no folder in a folder, and lists what is.
+fn folders_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut folders = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            folders.push(entry.path());
+        } else {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(folders)
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::{Mode, OFlags, mkdirat, open, openat};
+
+    use super::*;
+
+    #[test]
+    fn folders_deeper_than_anybody_can_open_are_removed() {
+        // In memory it is a matter of moments.
+        let place = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        let place = place.expect("a folder");
+        let top = place.path().join("top");
+        fs::create_dir(&top).expect("a folder");
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let mut at = open(&top, flags, Mode::empty()).expect("a folder");
+        for _ in 0..25_000 {
+            mkdirat(&at, "deeper", Mode::RWXU).expect("a folder");
+            mkdirat(&at, "locked", Mode::empty()).expect("a folder");
+            at = openat(&at, "deeper", flags, Mode::empty()).expect("a folder");
+        }
+        remove_all(&top).expect("a removal");
+        assert!(!top.exists());
+        remove_all(&top).expect("nothing to do");
     }
 }

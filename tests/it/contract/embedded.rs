@@ -73,6 +73,14 @@ pub async fn memory_of_every_kind_is_limited(fixture: &Fixture) {
     }
 }
 
+pub async fn what_is_deep_or_locked_is_removed(fixture: &Fixture) {
+    let bench = fixture.sandbox().await;
+    let script = "for (1 .. 3000) { mkdir 'deep'; mkdir 'shut', 0; chdir 'deep' or die $! } chmod 0, '.'; print 'made'";
+    assert_eq!(bench.run(&["perl", "-e", script]).await.text(), "made");
+    bench.remove().await;
+    fixture.assert_nothing_left().await;
+}
+
 pub async fn a_killed_keeper_shows_as_stopped_and_starts_again(fixture: &Fixture) {
     let bench = fixture.sandbox().await;
     bench

@@ -9,13 +9,15 @@ use bollard::query_parameters::{
     ContainerArchiveInfoOptionsBuilder, DownloadFromContainerOptionsBuilder,
 };
 use bytes::{Buf, Bytes};
-use chrono::DateTime;
+use chrono::{DateTime, Utc};
 use futures_util::StreamExt;
 use tokio::runtime::Handle;
 
 use super::archive::{self, Pieces, odd};
 use super::{Client, convert, inspect};
-use crate::domain::{FileEntry, FileKind, Phase, SandboxId, SandboxPath};
+use crate::domain::{
+    Change, ChangeKind, ChangedFile, FileEntry, FileKind, Phase, SandboxId, SandboxPath,
+};
 use crate::engine::{ByteStream, EngineError, Result};
 use crate::protocol::{FailureKind, FileOp};
 
@@ -64,6 +66,18 @@ pub(super) async fn read(
     Some(disk.read(words, limit.unwrap_or(u64::MAX)).await)
 }
 
+/// Tells which files below a folder are not older than a time; `None` where that is not for the engine to do.
+pub(super) async fn since(
+    client: &Client,
+    id: &SandboxId,
+    folder: &SandboxPath,
+    time: DateTime<Utc>,
+) -> Option<Result<Vec<Change>>> {
+    let words = std::str::from_utf8(folder.as_bytes()).ok()?;
+    let disk = Disk::of(client, id).await?;
+    Some(disk.since(words, folder.clone(), time).await)
+}
+
 impl<'a> Disk<'a> {
     /// Looks at a container; `None` if it is not paused.
     async fn of(client: &'a Client, id: &'a SandboxId) -> Option<Self> {
@@ -88,6 +102,28 @@ impl<'a> Disk<'a> {
                 found.extend(name.map(|name| describe(name, &entry)));
             }
             found.sort_by(|a, b| a.name.cmp(&b.name));
+            Ok(found)
+        })
+        .await
+    }
+
+    async fn since(
+        &self,
+        path: &str,
+        top: SandboxPath,
+        time: DateTime<Utc>,
+    ) -> Result<Vec<Change>> {
+        let folder = self.follow(path).await?;
+        apart(self.archive(&format!("{folder}/.")), move |archive| {
+            let mut found = Vec::new();
+            for entry in archive.entries()? {
+                let entry = entry?;
+                let change = added(
+                    &top,
+                    describe(below_folder(&entry.path_bytes()).to_vec(), &entry),
+                );
+                found.extend(change.filter(|change| is_since(change, time)));
+            }
             Ok(found)
         })
         .await
@@ -175,9 +211,33 @@ impl<'a> Disk<'a> {
 
 /// Returns the name of an entry that lies right in the folder that was archived.
 fn name_in_folder(path: &[u8]) -> Option<&[u8]> {
-    let name = path.strip_prefix(b"./")?;
-    let name = name.strip_suffix(b"/").unwrap_or(name);
+    let name = below_folder(path);
     (!name.is_empty() && !name.contains(&b'/')).then_some(name)
+}
+
+/// Returns the path of an entry in the folder that was archived; none for that itself.
+fn below_folder(path: &[u8]) -> &[u8] {
+    let path = path.strip_prefix(b"./").unwrap_or_default();
+    path.strip_suffix(b"/").unwrap_or(path)
+}
+
+fn added(top: &SandboxPath, file: FileEntry) -> Option<Change> {
+    let path = top.join(&file.name).ok()?;
+    (!file.name.is_empty()).then_some(Change {
+        path,
+        kind: ChangeKind::Added,
+        now: Some(ChangedFile {
+            kind: file.kind,
+            size: file.size,
+            modified_at: file.modified_at,
+        }),
+    })
+}
+
+/// Archives tell time in seconds.
+fn is_since(change: &Change, time: DateTime<Utc>) -> bool {
+    let now = change.now.as_ref();
+    now.is_some_and(|file| file.modified_at.timestamp() >= time.timestamp())
 }
 
 fn describe<R: Read>(name: Vec<u8>, entry: &tar::Entry<'_, R>) -> FileEntry {

@@ -6,7 +6,7 @@ use bollard::models::{ChangeType, FilesystemChange, ImageSummary};
 use bollard::query_parameters::{ContainerArchiveInfoOptionsBuilder, ListImagesOptionsBuilder};
 use chrono::DateTime;
 
-use super::{Client, convert};
+use super::{Client, convert, frozen_files};
 use crate::domain::{Change, ChangeKind, Changes, Image, Phase, SandboxId, SandboxPath};
 use crate::engine::Result;
 use crate::engine::guest::Guests;
@@ -47,6 +47,11 @@ pub(super) async fn changes(client: &Client, guests: &Guests, id: &SandboxId) ->
     let work_dir = convert::work_dir(found.config.as_ref().and_then(|c| c.working_dir.as_ref()));
     match super::inspect::phase(found.state.as_ref()) {
         Phase::Running => guests.add_changes(id, &work_dir, &mut changes).await?,
+        Phase::Paused => {
+            let born = convert::time(found.created.as_deref()).unwrap_or_default();
+            let newer = frozen_files::since(client, id, &work_dir, born).await;
+            add_frozen(newer, &work_dir, &mut changes);
+        }
         phase => changes.gaps.push(format!(
             "{work_dir} and /tmp cannot be looked at while the sandbox is {phase}"
         )),
@@ -58,6 +63,25 @@ pub(super) async fn changes(client: &Client, guests: &Guests, id: &SandboxId) ->
         format!("{target} is a folder of the host, which is not looked at")
     }));
     Ok(changes.tidied())
+}
+
+/// Adds what the engine could read of the work directory of a paused container.
+fn add_frozen(newer: Option<Result<Vec<Change>>>, work_dir: &SandboxPath, changes: &mut Changes) {
+    let gap = match newer {
+        Some(Ok(files)) => {
+            changes.files.extend(files);
+            changes.looked_at.push(work_dir.to_string());
+            format!(
+                "while the sandbox is paused, changes in {work_dir} are known by the times of files alone: all of them look \
+                 added, and those that were given an older time are not told"
+            )
+        }
+        Some(Err(error)) => format!("{work_dir}: {error}"),
+        None => format!("{work_dir} cannot be looked at while the sandbox is paused"),
+    };
+    changes.gaps.push(gap);
+    let gap = "/tmp is in memory and cannot be looked at while the sandbox is paused";
+    changes.gaps.push(gap.to_owned());
 }
 
 /// Reads the engine's account, without what the engine itself had to do to start the container.

@@ -12,7 +12,7 @@ use crate::engine::Result;
 use crate::engine::guest::Guests;
 
 /// Files that the engine itself puts into every container.
-const ENGINE_FILES: [&str; 9] = [
+const ENGINE_FILES: [&str; 10] = [
     "/.dockerenv",
     "/dev",
     "/etc/hostname",
@@ -22,6 +22,8 @@ const ENGINE_FILES: [&str; 9] = [
     "/proc",
     "/sbin/docker-init",
     "/sys",
+    // Where `/sbin` is a link.
+    "/usr/sbin/docker-init",
 ];
 
 /// Tells what changed: in the image's files by the engine's own account, in the work directory and `/tmp`, which that account
@@ -204,6 +206,8 @@ mod tests {
             diff(T::_1, "/dev/console"),
             diff(T::_1, "/sbin"),
             diff(T::_1, "/sbin/docker-init"),
+            diff(T::_0, "/usr/sbin"),
+            diff(T::_1, "/usr/sbin/docker-init"),
         ];
         let told: Vec<_> = of_image(&account, &mounts)
             .iter()

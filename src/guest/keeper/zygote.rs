@@ -21,6 +21,8 @@ const RLIMIT_CORE: i32 = 4;
 /// Open files; some programs walk through all possible ones.
 const RLIMIT_NOFILE: i32 = 7;
 const MOST_FILES: u64 = 65_536;
+/// Longest wait for a signal to be sent, in milliseconds; who sends it may itself be stopped from inside.
+const SIGNALLING: i32 = 1000;
 
 /// Runs the zygote and never returns; failures before it is ready are sent as `error …`.
 pub fn run(plan: &Plan, keeper: UnixStream, trees: Option<Trees>, alive: OwnedFd) -> ! {
@@ -244,9 +246,13 @@ fn terminal(words: &[Vec<u8>], uid: u32, gid: u32) -> io::Result<(OwnedFd, Owned
     Ok((master, peer))
 }
 
-/// Signals every process of the sandbox from inside.
+/// Signals every process of the sandbox from inside, and returns when that is done: a stop that came after the signal to go on
+/// would hold for ever.
 fn signal(signal: i32) -> io::Result<(i32, Option<OwnedFd>)> {
+    let (done, doing) = io::pipe()?;
     if let Some(pid) = kernel::split_sibling()? {
+        drop(doing);
+        sockets::wait_for(&mut [sockets::PollFd::new(&done)], SIGNALLING);
         return Ok((pid, None));
     }
     kernel::signal_all(signal);

@@ -310,7 +310,22 @@ impl Place {
         all
     }
 
+    /// Removes the sandboxes of the local engine, which would outlive their folder.
+    fn clean_local(&self) {
+        if !self.path("state/sandtop/local").exists() {
+            return;
+        }
+        let listed = self.run(&["--engine", "local", "--json", "ls", "--all"]);
+        let listed: Value = serde_json::from_str(listed.text()).unwrap_or_default();
+        for sandbox in listed.as_array().into_iter().flatten() {
+            if let Some(name) = sandbox["name"].as_str() {
+                self.run(&["--engine", "local", "rm", "-f", name]);
+            }
+        }
+    }
+
     fn clean(&self) {
+        self.clean_local();
         let Some(host) = &self.docker else { return };
         let docker = |args: &[&str]| {
             let mut command = Command::new("docker");

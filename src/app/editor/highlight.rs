@@ -182,11 +182,10 @@ impl Highlight {
 
     /// Parses some of the stale lines before `until`; tells whether some are left.
     pub(super) fn advance(&mut self, grammars: &Grammars, text: &[String], until: usize) -> bool {
-        let Some(first) = self
-            .token
-            .as_deref()
-            .and_then(|token| grammars.start(token))
-        else {
+        let first = self.token.as_deref().and_then(|name| grammars.start(name));
+        let Some(first) = first else {
+            // No grammar will ever fit; it must not be looked for with every frame.
+            self.token = None;
             return false;
         };
         let (begin, mut parsed) = (Instant::now(), 0);

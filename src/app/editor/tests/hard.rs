@@ -94,6 +94,15 @@ fn colours_outlive_their_grammars_and_go_on_with_new_ones() {
 }
 
 #[test]
+fn a_language_without_a_grammar_is_looked_for_once() {
+    let mut editor = opened("/workspace/a.no-such-language", b"x\ny\n");
+    while editor.advance_highlighting() {}
+    editor.forget_grammars();
+    assert!(!editor.advance_highlighting());
+    assert!(editor.grammars.is_none(), "loaded in vain with every frame");
+}
+
+#[test]
 fn only_what_nobody_has_touched_is_a_suggestion() {
     let mut editor = EditorState::default();
     assert!(editor.shows_suggestion());

@@ -1,7 +1,6 @@
 //! Where a command's output goes: through to our own streams, or into memory for JSON.
 
 use std::io::{self, IsTerminal};
-use std::mem::replace;
 use std::os::fd::{AsFd, AsRawFd};
 
 use serde_json::{Map, Value, json};
@@ -20,14 +19,10 @@ const WAITING: usize = 4;
 /// Writes output beside everything else, so that a blocked pipe does not keep us from hearing signals.
 pub(super) struct Writer {
     pieces: mpsc::Sender<OutputChunk>,
-    state: State,
-}
-
-enum State {
     /// Many commands print nothing; our streams are opened for the first piece.
-    Waiting(mpsc::Receiver<OutputChunk>, bool),
-    /// The task says how it went.
-    Writing(JoinHandle<io::Result<()>>),
+    waiting: Option<(mpsc::Receiver<OutputChunk>, bool)>,
+    /// Says how it went.
+    writing: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl Writer {
@@ -36,7 +31,8 @@ impl Writer {
         let (pieces, waiting) = mpsc::channel(WAITING);
         Self {
             pieces,
-            state: State::Waiting(waiting, raw),
+            waiting: Some((waiting, raw)),
+            writing: None,
         }
     }
 
@@ -47,24 +43,18 @@ impl Writer {
 
     /// Hands a piece over after there was [`Self::room`]; false when nobody reads any more.
     pub(super) fn write(&mut self, chunk: OutputChunk) -> bool {
-        self.start();
-        self.pieces.try_send(chunk).is_ok()
-    }
-
-    fn start(&mut self) {
-        if let State::Waiting(pieces, raw) = &mut self.state {
-            let (_, none) = mpsc::channel(1);
-            let writing = tokio::spawn(write_all(replace(pieces, none), *raw));
-            self.state = State::Writing(writing);
+        if let Some((pieces, raw)) = self.waiting.take() {
+            self.writing = Some(tokio::spawn(write_all(pieces, raw)));
         }
+        self.pieces.try_send(chunk).is_ok()
     }
 
     /// Waits until everything is written.
     pub(super) async fn finish(self) -> io::Result<()> {
         drop(self.pieces);
-        match self.state {
-            State::Waiting(..) => Ok(()),
-            State::Writing(writing) => writing.await.unwrap_or(Ok(())),
+        match self.writing {
+            Some(writing) => writing.await.unwrap_or(Ok(())),
+            None => Ok(()),
         }
     }
 }

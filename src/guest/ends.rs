@@ -15,8 +15,7 @@ const MOST: usize = 128;
 
 /// Leaves a word on how an exec ended; a failure must not change the command's own result.
 pub fn leave(id: &str, fields: &BTreeMap<&str, String>) {
-    let is_plain = !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric());
-    if !is_plain || make_dir().is_err() {
+    if !is_plain(id) || make_dir().is_err() {
         return;
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -33,7 +32,7 @@ pub fn leave(id: &str, fields: &BTreeMap<&str, String>) {
 /// Leaves a word that an exec is not to begin, for one that is cancelled before its guest is there; one that has ended needs
 /// none.
 pub fn call_off(id: &str) {
-    if !Path::new(wire::ENDS_DIR).join(id).exists() && make_dir().is_ok() {
+    if is_plain(id) && !Path::new(wire::ENDS_DIR).join(id).exists() && make_dir().is_ok() {
         let _ = fs::write(called_off(id), "");
         thin_out();
     }
@@ -42,7 +41,7 @@ pub fn call_off(id: &str) {
 /// Tells whether an exec was cancelled before it began.
 pub fn is_called_off(id: &str) -> bool {
     let word = called_off(id);
-    let is_there = word.exists();
+    let is_there = is_plain(id) && word.exists();
     if is_there {
         // Another user's stays until it is thinned out.
         let _ = fs::remove_file(word);
@@ -51,7 +50,12 @@ pub fn is_called_off(id: &str) -> bool {
 }
 
 fn called_off(id: &str) -> PathBuf {
-    Path::new(wire::ENDS_DIR).join(format!(".off-{}", wire::escape(id.as_bytes()).replace('/', "%2f")))
+    Path::new(wire::ENDS_DIR).join(format!(".off-{id}"))
+}
+
+/// Tells whether an id can be the name of a file; those of the engine always can.
+fn is_plain(id: &str) -> bool {
+    !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric())
 }
 
 fn make_dir() -> std::io::Result<()> {

@@ -114,18 +114,8 @@ fn start(options: &Options) -> Result<u32, (i32, String)> {
     }
     sys::start_with_all_signals(&mut command);
     command.env(wire::EXEC_VARIABLE, &options.id);
-    spawn(&mut command).map_err(|error| explain(program, &error))
-}
-
-/// Starts a process. At the limit it waits a moment: those that have just ended count until they are reaped.
-fn spawn(command: &mut Command) -> io::Result<u32> {
-    for _ in 0..50 {
-        match command.spawn() {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::sleep(Duration::from_millis(4)),
-            started => return started.map(|child| child.id()),
-        }
-    }
-    command.spawn().map(|child| child.id())
+    let spawned = sys::once_there_is_room(|| command.spawn());
+    spawned.map(|child| child.id()).map_err(|error| explain(program, &error))
 }
 
 fn explain(program: &str, error: &io::Error) -> (i32, String) {

@@ -187,6 +187,17 @@ fn micros([seconds, micros]: [i64; 2]) -> u64 {
     u64::try_from(seconds * 1_000_000 + micros).unwrap_or(0)
 }
 
+/// Starts a process. At the limit it waits a moment: those that have just ended count until they are reaped.
+pub fn once_there_is_room<T>(mut start: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    for _ in 0..50 {
+        match start() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::sleep(Duration::from_millis(4)),
+            started => return started,
+        }
+    }
+    start()
+}
+
 /// Lets a command start with no signal blocked; it would inherit our mask otherwise, and hear no Ctrl-C.
 pub fn start_with_all_signals(command: &mut Command) {
     let clear = || {

@@ -193,7 +193,7 @@ fn start(plan: &Plan, words: &[Vec<u8>], mut fds: Vec<OwnedFd>) -> io::Result<(i
     }
     let [stdin, stdout, stderr] = fds.as_slice() else { return Err(bad()) };
     let streams = [stdin.as_raw_fd(), stdout.as_raw_fd(), stderr.as_raw_fd()];
-    if let Some(pid) = split()? {
+    if let Some(pid) = sys::once_there_is_room(kernel::split_sibling)? {
         return Ok((pid, master));
     }
     kernel::new_session();
@@ -205,17 +205,6 @@ fn start(plan: &Plan, words: &[Vec<u8>], mut fds: Vec<OwnedFd>) -> io::Result<(i
     let error = become_payload(plan, uid, gid, words.get(6)).map_or_else(|error| error, |()| kernel::execute(wire::GUEST_PATH, argv, env));
     eprintln!("sandtop: starting the guest failed: {error}");
     kernel::leave(126)
-}
-
-/// Splits off a process. At the limit it waits a moment: those that were just killed count until they are reaped.
-fn split() -> io::Result<Option<i32>> {
-    for _ in 0..50 {
-        match kernel::split_sibling() {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => sockets::wait_for(&mut [], 4),
-            other => return other,
-        };
-    }
-    kernel::split_sibling()
 }
 
 fn become_payload(plan: &Plan, uid: u32, gid: u32, folder: Option<&Vec<u8>>) -> io::Result<()> {

@@ -15,9 +15,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
-use sandtop::app::files::HostPlaces;
-use sandtop::app::output::RunInfo;
-use sandtop::app::shell::ShellState;
+use sandtop::app::panes::files::HostPlaces;
+use sandtop::app::panes::output::RunInfo;
+use sandtop::app::panes::shell::ShellState;
 use sandtop::app::{AppState, Mode, Msg, Pane, Settings, update};
 use sandtop::config::{Config, Environment, LoadOptions};
 use sandtop::domain::{
@@ -188,7 +188,7 @@ impl Lab {
         self.state.output.open(RunInfo {
             stream: RUN,
             exec: sandtop::domain::ExecId::new("x1"),
-            hold: sandtop::app::output::Hold::Own,
+            hold: sandtop::app::panes::output::Hold::Own,
             sandbox: reference(0),
             sandbox_name: "py".to_owned(),
             title: "main.py".to_owned(),

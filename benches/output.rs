@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
-use sandtop::app::output::{OutputState, RunInfo};
+use sandtop::app::panes::output::{OutputState, RunInfo};
 use sandtop::domain::{HostName, OutputChunk, SandboxId, SandboxRef, StreamId, StreamKind};
 
 /// The most that the manager sends at once.
@@ -84,7 +84,7 @@ fn state() -> OutputState {
     state.open(RunInfo {
         stream: STREAM,
         exec: sandtop::domain::ExecId::new("x1"),
-        hold: sandtop::app::output::Hold::Own,
+        hold: sandtop::app::panes::output::Hold::Own,
         sandbox: SandboxRef::new(HostName::new("local"), SandboxId::new("a")),
         sandbox_name: "py".to_owned(),
         title: "main.py".to_owned(),

@@ -1,7 +1,7 @@
 //! The capacity of the host, from what is known of its sandboxes.
 
 use super::AppState;
-use super::sandboxes::Row;
+use crate::app::panes::sandboxes::Row;
 use crate::domain::{Amount, Capacity, Share};
 use crate::protocol::Link;
 

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::on_action::submit;
 use super::pending::Purpose as For;
 use super::{AppState, Effect, Tone};
+use crate::app::input::on_action::submit;
 use crate::domain::{
     ExecId, Guard, GuardAction, GuardRule, Guarded, Limits, Phase, Run, Sample, SandboxRef,
     StreamId, Turn,
@@ -48,7 +48,7 @@ impl GuardsState {
 }
 
 /// Takes figures of a sandbox.
-pub(super) fn sampled(state: &mut AppState, sandbox: &SandboxRef, sample: &Sample) -> Vec<Effect> {
+pub(crate) fn sampled(state: &mut AppState, sandbox: &SandboxRef, sample: &Sample) -> Vec<Effect> {
     let Some(row) = state.sandboxes.find(sandbox) else {
         return Vec::new();
     };
@@ -86,7 +86,7 @@ fn figures(sample: &Sample, limits: &Limits) -> [(Guarded, Option<f64>); 4] {
 }
 
 /// Counts what a run or a shell of ours prints, shown or not. What is read from a record was printed at another time.
-pub(super) fn printed(state: &mut AppState, stream: StreamId, bytes: usize) {
+pub(crate) fn printed(state: &mut AppState, stream: StreamId, bytes: usize) {
     let run = state.output.find(stream);
     let run = run.filter(|run| !run.is_of_others());
     let run = run.map(|run| &run.info().sandbox);
@@ -98,7 +98,7 @@ pub(super) fn printed(state: &mut AppState, stream: StreamId, bytes: usize) {
 
 /// Looks at the records of runs that do not print here: those of other processes, and those whose tab was closed.
 #[allow(clippy::cast_precision_loss)] // Rates need no more than 52 bits.
-pub(super) fn recorded(state: &mut AppState, under_way: &[Run]) {
+pub(crate) fn recorded(state: &mut AppState, under_way: &[Run]) {
     let passed = state.now - state.guards.recorded_at;
     if passed >= TimeDelta::zero() && passed < RECORD_WINDOW && !under_way.is_empty() {
         return;
@@ -125,7 +125,7 @@ pub(super) fn recorded(state: &mut AppState, under_way: &[Run]) {
 
 /// Looks at what was printed since the last time, and forgets guards of sandboxes that do not live.
 #[allow(clippy::cast_precision_loss)] // Rates need no more than 52 bits.
-pub(super) fn tick(state: &mut AppState) -> Vec<Effect> {
+pub(crate) fn tick(state: &mut AppState) -> Vec<Effect> {
     let (now, guards) = (state.now, &mut state.guards);
     let passed = now - guards.since;
     if passed >= TimeDelta::zero() && passed < WINDOW {

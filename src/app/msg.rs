@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
-use super::editor::RecoveredBuffer;
-use super::files::{Download, HostKind};
-use super::shell::MouseButton;
-use super::snippets::{SnippetNews, SnippetOp};
+use crate::app::overlays::snippets::{SnippetNews, SnippetOp};
+use crate::app::panes::editor::RecoveredBuffer;
+use crate::app::panes::files::{Download, HostKind};
+use crate::app::panes::shell::MouseButton;
 use crate::domain::RequestId;
 use crate::keymap::Key;
 use crate::protocol::{Event, Request};

@@ -25,7 +25,7 @@ pub enum Purpose {
     /// Work on files.
     Work(Work),
     /// A tab of the view of a sandbox.
-    Look(SandboxRef, super::inspect::Tab),
+    Look(SandboxRef, crate::app::overlays::inspect::Tab),
     /// What happened before.
     History,
     /// What reaping would do, or did.
@@ -33,7 +33,7 @@ pub enum Purpose {
     /// Recorded runs, for the list of them.
     Runs {
         /// Whose.
-        of: super::history::Of,
+        of: crate::app::overlays::history::Of,
         /// Is the list to be opened?
         opens: bool,
     },

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::sandboxes::Column;
-use super::split::Split;
 use super::{AppState, Pane};
+use crate::app::geometry::split::Split;
+use crate::app::panes::sandboxes::Column;
 
 /// How the dashboard was left. Fields that are missing are as at the first time; words that are unknown make it unreadable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::wish::Tone;
+use crate::app::intent::Tone;
 use crate::text::{safe_line, wrapped};
 
 /// How long a good or plain message stays.

@@ -8,8 +8,8 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::layout::Rect;
 
-use super::files::HostPlaces;
 use super::{AppState, Effect, Msg, Settings, update};
+use crate::app::panes::files::HostPlaces;
 use crate::config::{Config, Environment, LoadOptions};
 use crate::domain::{
     EngineInfo, EngineKind, HostName, Limits, Owner, Phase, Sample, Sandbox, SandboxId,

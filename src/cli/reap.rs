@@ -8,7 +8,7 @@ use super::args::ReapArgs;
 use super::print::{self, Format, Outcome};
 use super::session::{pick, unexpected};
 use super::{Front, exit};
-use crate::app::reap::rules;
+use crate::app::overlays::reap::rules;
 use crate::describe::verdict_reason;
 use crate::domain::{Grace, ReapRules, Reaped, Standing, Verdict};
 use crate::protocol::{Command, Failure, Leftover, Reply};

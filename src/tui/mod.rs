@@ -24,9 +24,9 @@ use ratatui::layout::Rect;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 
-use crate::app::files::HostPlaces;
+use crate::app::overlays::reap::rules;
+use crate::app::panes::files::HostPlaces;
 use crate::app::pending::{Pending, Purpose};
-use crate::app::reap::rules;
 use crate::app::{AppState, Effect, Msg, Pane, Settings, update};
 use crate::manager::ManagerHandle;
 use crate::protocol::{Command, Event, Failure, FailureKind, Topic};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::app::editor::RecoveredBuffer;
+use crate::app::panes::editor::RecoveredBuffer;
 
 /// Where this process keeps its unsaved buffers.
 pub(super) struct Recovery {

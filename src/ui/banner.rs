@@ -8,7 +8,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::theme::{Role, Theme};
 use crate::app::AppState;
 use crate::app::engine::KnownLink;
-use crate::app::layout::SHORT_BANNER;
+use crate::app::geometry::layout::SHORT_BANNER;
 use crate::protocol::Link;
 use crate::text::{human, safe_line};
 

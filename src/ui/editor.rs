@@ -10,14 +10,14 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
 use super::theme::{Role, Theme};
-use crate::app::editor::{Buffer, EditorState, Glyph, Place, View, column_of, glyphs};
+use crate::app::panes::editor::{Buffer, EditorState, Glyph, Place, View, column_of, glyphs};
 use crate::code::{Language, Severity};
 use crate::text::{display_width, truncate};
 
 /// What is shown where there is no code yet.
 const HINT: &str = "Type code here (i), run it with F9.";
 /// The longest name of a tab.
-const LONGEST_NAME: usize = crate::app::tabs::LONGEST_NAME;
+const LONGEST_NAME: usize = crate::app::geometry::tabs::LONGEST_NAME;
 
 /// The inside of the editor pane.
 #[derive(Debug, Clone, Copy)]

@@ -18,8 +18,8 @@ use ratatui::text::{Line, Text};
 use ratatui::widgets::{Paragraph, Widget, Wrap};
 
 use super::theme::{Role, Theme};
-use crate::app::files::FilesState;
-use crate::app::layout::files_areas;
+use crate::app::geometry::layout::files_areas;
+use crate::app::panes::files::FilesState;
 use crate::protocol::{Failure, FailureKind};
 use crate::text::safe_line;
 

@@ -7,8 +7,9 @@ use ratatui::widgets::Widget;
 
 use super::theme::{Role, Theme};
 use super::widgets::meter;
+use crate::app::input::hints;
 use crate::app::pending::Progress;
-use crate::app::{AppState, Tone, hints};
+use crate::app::{AppState, Tone};
 use crate::keymap::pretty_chord;
 use crate::text::{human, safe_line, truncate};
 

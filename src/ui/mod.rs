@@ -22,9 +22,9 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Wrap};
 
-use crate::app::layout::LEAST;
-use crate::app::shells::Open;
-use crate::app::tabs::{BESIDE_BUFFERS, BESIDE_RUNS, BESIDE_SHELLS};
+use crate::app::geometry::layout::LEAST;
+use crate::app::geometry::tabs::{BESIDE_BUFFERS, BESIDE_RUNS, BESIDE_SHELLS};
+use crate::app::panes::shells::Open;
 use crate::app::{AppState, Mode, Pane};
 use crate::text::display_width;
 use editor::EditorPane;

@@ -20,7 +20,7 @@ use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Widget, Wrap};
 
 use super::theme::{Role, Theme};
-use crate::app::output::{OutputState, Run, Standing};
+use crate::app::panes::output::{OutputState, Run, Standing};
 
 const NO_RUNS: &str = "No output yet. Press F9 to run the editor's buffer, or x for a shell.";
 

@@ -10,8 +10,8 @@ use ratatui::widgets::Widget;
 
 use super::theme::{Role, Theme};
 use crate::app::guards::GuardsState;
-use crate::app::sandboxes::columns::{MARK, fit};
-use crate::app::sandboxes::{Column, Row, SandboxesState};
+use crate::app::panes::sandboxes::columns::{MARK, fit};
+use crate::app::panes::sandboxes::{Column, Row, SandboxesState};
 use crate::text::{pad, pad_left, safe_line};
 
 /// The pane, without its border.

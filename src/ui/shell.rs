@@ -8,7 +8,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::widgets::Widget;
 
 use super::theme::{Role, Theme};
-use crate::app::shell::ShellState;
+use crate::app::panes::shell::ShellState;
 use crate::text::{display_width, safe_line, truncate};
 
 /// Stands for what cannot be shown in a cell.

@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 
 use super::glyphs;
-use crate::app::editor::Code;
+use crate::app::panes::editor::Code;
 
 /// Declares the roles with their words in themes.
 macro_rules! roles {

@@ -1,8 +1,8 @@
 //! Guards, from figures to what is said of them.
 
 use super::*;
-use crate::app::history::tests::recorded;
-use crate::app::output::{Hold, RunInfo};
+use crate::app::overlays::history::tests::recorded;
+use crate::app::panes::output::{Hold, RunInfo};
 use crate::app::testing::{App, reference, sample, sandbox, start};
 use crate::app::{Msg, Settings};
 use std::sync::Arc;

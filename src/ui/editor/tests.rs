@@ -152,11 +152,11 @@ fn selection_matches_and_code_keep_their_own_styles() {
     assert_eq!(at(12, 0).bg, theme.style(Role::Match).bg);
     assert_eq!(
         at(9, 0).fg,
-        theme.code(crate::app::editor::Code::Comment).fg
+        theme.code(crate::app::panes::editor::Code::Comment).fg
     );
     assert_eq!(
         at(3, 1).fg,
-        theme.code(crate::app::editor::Code::Keyword).fg
+        theme.code(crate::app::panes::editor::Code::Keyword).fg
     );
     let mono = drawn(&state, &Theme::mono(), 60, 4);
     let keyword = mono

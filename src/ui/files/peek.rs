@@ -8,7 +8,7 @@ use ratatui::widgets::{Paragraph, Widget, Wrap};
 use super::super::theme::Role;
 use super::FilesPane;
 use super::row::size;
-use crate::app::files::{Content, HEX_WIDTH, PREVIEW_LIMIT, PreviewLine};
+use crate::app::panes::files::{Content, HEX_WIDTH, PREVIEW_LIMIT, PreviewLine};
 use crate::domain::{FileEntry, FileKind};
 use crate::text::{display_width, human, safe_line, truncate};
 

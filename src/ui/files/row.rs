@@ -7,7 +7,7 @@ use ratatui::style::Style;
 
 use super::super::theme::Role;
 use super::FilesPane;
-use crate::app::files::is_hidden;
+use crate::app::panes::files::is_hidden;
 use crate::domain::{ChangeKind, FileEntry, FileKind};
 use crate::text::{human, pad, pad_left, safe_line, truncate};
 

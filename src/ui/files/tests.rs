@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use ratatui::buffer::Cell;
 
 use super::*;
-use crate::app::files::tests::{entry, file, folder, link, pane, path, sandbox};
+use crate::app::panes::files::tests::{entry, file, folder, link, pane, path, sandbox};
 use crate::domain::{FileEntry, FileKind};
 use crate::keymap::Action;
 use crate::text::display_width;

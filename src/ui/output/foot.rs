@@ -4,8 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::{OutputPane, Role, sign};
-use crate::app::output::took;
-use crate::app::output::{Run, Search, Shape, dropped_note};
+use crate::app::panes::output::took;
+use crate::app::panes::output::{Run, Search, Shape, dropped_note};
 use crate::text::{display_width, human, truncate};
 
 const GAP: usize = 2;

@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 
 use super::{OutputPane, Role};
-use crate::app::output::{CLOCK, GUTTER, OutputLine, Run, Shape};
+use crate::app::panes::output::{CLOCK, GUTTER, OutputLine, Run, Shape};
 use crate::domain::StreamKind;
 use crate::text::{StyledLine, TextColor, TextFlags, TextStyle, display_width, rows};
 

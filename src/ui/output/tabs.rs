@@ -3,7 +3,7 @@
 use ratatui::text::{Line, Span};
 
 use super::{OutputPane, Role, sign};
-use crate::app::output::{Run, tab_text};
+use crate::app::panes::output::{Run, tab_text};
 use crate::domain::StreamId;
 use crate::text::{display_width, truncate};
 

@@ -10,7 +10,7 @@ use ratatui::style::{Color, Modifier};
 
 use super::*;
 use crate::app::Purpose;
-use crate::app::output::{MOST_LINES, RunInfo};
+use crate::app::panes::output::{MOST_LINES, RunInfo};
 use crate::domain::{
     Ended, ExecEnd, HostName, OutputChunk, SandboxId, SandboxRef, StreamId, StreamKind,
 };
@@ -25,7 +25,7 @@ fn open(state: &mut OutputState, stream: u64, title: &str) {
     state.open(RunInfo {
         stream: StreamId(stream),
         exec: crate::domain::ExecId::new("x1"),
-        hold: crate::app::output::Hold::Own,
+        hold: crate::app::panes::output::Hold::Own,
         sandbox: SandboxRef::new(HostName::new("local"), SandboxId::new("a")),
         sandbox_name: "py".to_owned(),
         title: title.to_owned(),

@@ -5,7 +5,7 @@ use ratatui::text::Line;
 
 use super::lines::choose;
 use crate::app::AppState;
-use crate::app::cache::CachePanel;
+use crate::app::overlays::cache::CachePanel;
 use crate::domain::Stocked;
 use crate::text::{human, pad, pad_left, safe_line};
 use crate::ui::theme::{Role, Theme};

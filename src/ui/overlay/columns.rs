@@ -4,14 +4,15 @@ use ratatui::Frame;
 use ratatui::text::Line;
 
 use super::lines::choose;
-use crate::app::sandboxes::Column;
-use crate::app::{AppState, sheet};
+use crate::app::AppState;
+use crate::app::geometry::list_box;
+use crate::app::panes::sandboxes::Column;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::popup;
 
 /// Draws the columns with a mark before those that are wanted.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, at: usize) {
-    let sheet = sheet::columns(frame.area(), at);
+    let sheet = list_box::columns(frame.area(), at);
     popup(frame, sheet.area, "Columns: Space shows or hides", theme);
     let hidden = state.sandboxes.hidden();
     choose(frame, &sheet, theme, |at| {

@@ -5,8 +5,8 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use super::lines::fit;
-use crate::app::form::{CreateForm, Field};
-use crate::app::layout::form_area;
+use crate::app::geometry::layout::form_area;
+use crate::app::overlays::create_form::{CreateForm, Field};
 use crate::text::{display_width, pad, safe_line};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::popup;

@@ -6,8 +6,8 @@ use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Paragraph, Wrap};
 
 use super::lines::choose;
-use crate::app::layout::confirm_area;
-use crate::app::overlay::{Ask, Confirm, Palette};
+use crate::app::geometry::layout::confirm_area;
+use crate::app::overlays::overlay::{Ask, Confirm, Palette};
 use crate::app::{AppState, Purpose};
 use crate::text::{display_width, pad, safe_line, truncate};
 use crate::ui::theme::{Role, Theme};

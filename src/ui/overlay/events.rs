@@ -6,8 +6,8 @@ use ratatui::text::{Line, Span};
 
 use super::lines::{role_of, show};
 use crate::app::AppState;
-use crate::app::inspect::InspectState;
-use crate::app::layout::events_area;
+use crate::app::geometry::layout::events_area;
+use crate::app::overlays::inspect::InspectState;
 use crate::describe::{happening_detail, happening_mood};
 use crate::domain::Happening;
 use crate::text::{pad, safe_line};

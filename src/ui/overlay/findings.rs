@@ -5,7 +5,7 @@ use ratatui::text::Line;
 
 use super::lines::{row, show};
 use crate::app::AppState;
-use crate::app::layout::log_area;
+use crate::app::geometry::layout::log_area;
 use crate::code::Severity;
 use crate::text::safe_line;
 use crate::ui::theme::{Role, Theme};

@@ -5,8 +5,8 @@ use ratatui::text::{Line, Span};
 
 use super::lines::show;
 use crate::app::AppState;
-use crate::app::layout::help_area;
-use crate::app::scrolling::HELP;
+use crate::app::geometry::layout::help_area;
+use crate::app::overlays::scrolling::HELP;
 use crate::keymap::Context;
 use crate::text::pad;
 use crate::ui::theme::{Role, Theme};

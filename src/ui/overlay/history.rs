@@ -5,9 +5,9 @@ use ratatui::text::{Line, Span};
 
 use super::lines::{KEY, choose, row, show};
 use crate::app::AppState;
-use crate::app::comparing::{Comparison, Difference};
-use crate::app::history::{HistoryPanel, headline, short};
-use crate::app::layout::list_area;
+use crate::app::geometry::layout::list_area;
+use crate::app::overlays::compare::{Comparison, Difference};
+use crate::app::overlays::history::{HistoryPanel, headline, short};
 use crate::domain::{Run, StreamKind};
 use crate::text::{human, pad, pad_left, safe_line};
 use crate::ui::theme::{Role, Theme};

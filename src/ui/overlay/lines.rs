@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Margin, Rect};
 use ratatui::text::{Line, Span};
 
-use crate::app::sheet::Sheet;
+use crate::app::geometry::list_box::Sheet;
 use crate::describe::Mood;
 use crate::text::{pad, truncate};
 use crate::ui::theme::{Role, Theme};

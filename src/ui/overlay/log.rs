@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::text::{Line, Span};
 
 use super::lines::show;
-use crate::app::layout::{LOG_TIME, log_area, log_width};
+use crate::app::geometry::layout::{LOG_TIME, log_area, log_width};
 use crate::app::{AppState, Tone};
 use crate::text::pad;
 use crate::ui::theme::{Role, Theme};

@@ -19,7 +19,7 @@ use ratatui::Frame;
 
 use super::theme::Theme;
 use crate::app::AppState;
-use crate::app::overlay::Overlay;
+use crate::app::overlays::overlay::Overlay;
 
 /// Draws the overlay that has the keys.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme) {

@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::text::Line;
 
 use super::lines::choose;
-use crate::app::reap::{ReapPreview, ReapRow};
+use crate::app::overlays::reap::{ReapPreview, ReapRow};
 use crate::describe::verdict_words;
 use crate::text::{human, pad, pad_left, safe_line};
 use crate::ui::theme::{Role, Theme};

@@ -7,7 +7,7 @@ use ratatui::text::Line;
 use super::create::draw_field;
 use super::lines::fit;
 use crate::app::AppState;
-use crate::app::run_form::RunForm;
+use crate::app::overlays::run_form::RunForm;
 use crate::code::Severity;
 use crate::text::safe_line;
 use crate::ui::theme::{Role, Theme};

@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::text::Line;
 
 use super::lines::choose;
-use crate::app::snippets::{Entry, SnippetPanel};
+use crate::app::overlays::snippets::{Entry, SnippetPanel};
 use crate::text::safe_line;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::popup;

@@ -4,8 +4,8 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 
 use super::SandboxesPane;
-use crate::app::sandboxes::columns::{ALL, LIMIT, METER, SPARK};
-use crate::app::sandboxes::{Column, Row, age_seconds};
+use crate::app::panes::sandboxes::columns::{ALL, LIMIT, METER, SPARK};
+use crate::app::panes::sandboxes::{Column, Row, age_seconds};
 use crate::describe::standing_word;
 use crate::domain::{Phase, Sample};
 use crate::text::{human, pad, pad_left, safe_line};

@@ -1,7 +1,7 @@
 //! Drawing of a shell: colours, wide characters, hostile bytes, every size.
 
 use super::*;
-use crate::app::shell::tests::shell;
+use crate::app::panes::shell::tests::shell;
 use crate::domain::TtySize;
 
 fn draw_in(shell: &ShellState, theme: &Theme, area: Rect) -> Buffer {

@@ -4,7 +4,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::{Buffer, Cell};
 
-use crate::app::output::RunInfo;
+use crate::app::panes::output::RunInfo;
 use crate::app::testing::{App, reference, sample, sandbox, start, up};
 use crate::domain::{FileEntry, FileKind, OutputChunk, StreamId, StreamKind};
 use crate::protocol::{Command, Event, FileOp, Reply};
@@ -163,7 +163,7 @@ fn hostile_output_and_titles_stay_in_their_cells() {
     app.state.output.open(RunInfo {
         stream: StreamId(1),
         exec: crate::domain::ExecId::new("x1"),
-        hold: crate::app::output::Hold::Own,
+        hold: crate::app::panes::output::Hold::Own,
         sandbox: reference("py"),
         sandbox_name: HOSTILE.concat(),
         title: HOSTILE.concat(),

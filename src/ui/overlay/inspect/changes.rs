@@ -2,7 +2,7 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::app::inspect::InspectState;
+use crate::app::overlays::inspect::InspectState;
 use crate::describe::changes_summary;
 use crate::domain::{Change, ChangeKind, FileKind};
 use crate::text::{human, pad_left, safe_line};

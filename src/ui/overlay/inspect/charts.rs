@@ -8,7 +8,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
 use crate::app::AppState;
-use crate::app::inspect::InspectState;
+use crate::app::overlays::inspect::InspectState;
 use crate::domain::Sample;
 use crate::text::{human, pad_left};
 use crate::ui::overlay::lines::fit;

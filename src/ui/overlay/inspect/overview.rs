@@ -3,7 +3,7 @@
 use ratatui::text::Line;
 
 use super::super::lines::{role_of, row};
-use crate::app::inspect::InspectState;
+use crate::app::overlays::inspect::InspectState;
 use crate::describe::{Fact, facts};
 use crate::domain::Details;
 use crate::text::safe_line;

@@ -2,7 +2,7 @@
 
 use ratatui::text::Line;
 
-use crate::app::inspect::{InspectState, Seen};
+use crate::app::overlays::inspect::{InspectState, Seen};
 use crate::text::{human, pad, pad_left, safe_line};
 use crate::ui::theme::{Role, Theme};
 

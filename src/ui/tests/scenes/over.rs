@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::*;
-use crate::app::cache::tests::stocked;
-use crate::app::comparing::{Comparison, Difference};
-use crate::app::history::tests::all as all_runs;
-use crate::app::overlay::Overlay;
-use crate::app::snippets::SnippetNews;
+use crate::app::overlays::cache::tests::stocked;
+use crate::app::overlays::compare::{Comparison, Difference};
+use crate::app::overlays::history::tests::all as all_runs;
+use crate::app::overlays::overlay::Overlay;
+use crate::app::overlays::snippets::SnippetNews;
 use crate::app::testing::{reference, start};
 use crate::app::{Msg, Tone};
 use crate::code::{Finding, Requirement, Severity};

@@ -6,8 +6,8 @@ use chrono::TimeDelta;
 
 use super::*;
 use crate::app::Msg;
-use crate::app::output::RunInfo;
-use crate::app::shell::ShellState;
+use crate::app::panes::output::RunInfo;
+use crate::app::panes::shell::ShellState;
 use crate::app::testing::{down, reference, start};
 use crate::domain::{
     Ended, ExecEnd, FileEntry, FileKind, OutputChunk, StreamId, StreamKind, TtySize,
@@ -22,7 +22,7 @@ fn with_runs(width: u16, height: u16) -> App {
         app.state.output.open(RunInfo {
             stream: StreamId(number),
             exec: crate::domain::ExecId::new("x1"),
-            hold: crate::app::output::Hold::Own,
+            hold: crate::app::panes::output::Hold::Own,
             sandbox: reference("py"),
             sandbox_name: "py".into(),
             title: title.into(),

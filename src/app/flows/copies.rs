@@ -1,0 +1,187 @@
+//! Work on files in its turn: a few at a time, so that a hundred marked files fit through, and copies that can be called off.
+
+use crate::app::flows::apply_intents;
+use crate::app::input::on_action::submit;
+use crate::app::input::on_event;
+use crate::app::pending::{Purpose as For, Work};
+use crate::app::{AppState, Effect, Tone};
+use crate::protocol::{Command, Failure, FailureKind, Reply};
+use crate::text::human;
+
+/// Work under way at once.
+const AT_ONCE: usize = 4;
+
+/// Books work on files and starts it when it is its turn.
+pub(crate) fn queue(state: &mut AppState, command: Command, label: String) -> Vec<Effect> {
+    state.transfers.queue.push_back((command, label));
+    next(state)
+}
+
+/// Starts what waits, as far as there is room.
+pub(crate) fn next(state: &mut AppState) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    while state.pending.work().count() < AT_ONCE
+        && let Some((command, label)) = state.transfers.queue.pop_front()
+    {
+        let work = match &command {
+            Command::CopyIn { .. } => Work::CopyIn,
+            Command::CopyOut { .. } => Work::CopyOut,
+            _ => Work::Change,
+        };
+        effects.push(submit(state, command, &label, For::Work(work)));
+    }
+    effects
+}
+
+/// Returns how many copies are under way or wait.
+pub(crate) fn count(state: &AppState) -> usize {
+    let is_copy = |(_, work): &(_, Work)| *work != Work::Change;
+    state.pending.work().filter(is_copy).count() + state.transfers.queue.len()
+}
+
+/// Stops all copies; each says itself that it was called off.
+pub(crate) fn call_off(state: &mut AppState) -> Vec<Effect> {
+    if count(state) == 0 {
+        state.say(Tone::Plain, "Nothing is being copied.");
+        return Vec::new();
+    }
+    state.transfers.queue.clear();
+    let under_way: Vec<_> = state.pending.work().collect();
+    let copies = under_way
+        .into_iter()
+        .filter(|(_, work)| *work != Work::Change);
+    copies
+        .map(|(id, _)| submit(state, Command::CallOff(id), "", For::Quiet))
+        .collect()
+}
+
+/// Takes a success: told where it is worth a word, and the folder is listed again.
+pub(crate) fn done(state: &mut AppState, label: &str, work: Work, reply: &Reply) -> Vec<Effect> {
+    if let Reply::Copied(copied) = reply {
+        let size = human::bytes(copied.bytes);
+        let skipped = match copied.skipped {
+            0 => String::new(),
+            some => format!("; {some} devices, pipes or sockets were left out"),
+        };
+        let words = format!("Done: {label}, {size}{skipped}.");
+        state.say(Tone::Good, words);
+    }
+    go_on(state, work)
+}
+
+/// Takes a failure; what was called off is none.
+pub(crate) fn failed(
+    state: &mut AppState,
+    label: &str,
+    work: Work,
+    failure: &Failure,
+) -> Vec<Effect> {
+    if failure.kind == FailureKind::Interrupted {
+        let words = format!("Called off: {label}. Nothing half-written is left.");
+        state.say(Tone::Plain, words);
+    } else {
+        on_event::complain(state, failure);
+    }
+    go_on(state, work)
+}
+
+fn go_on(state: &mut AppState, work: Work) -> Vec<Effect> {
+    let mut effects = next(state);
+    if work != Work::CopyOut {
+        let wishes = state.files.changed();
+        effects.extend(apply_intents::all(state, wishes));
+    }
+    effects
+}
+
+#[cfg(test)]
+#[expect(clippy::panic, reason = "another command is a failed test")]
+mod tests {
+    use super::*;
+    use crate::app::Wish;
+    use crate::app::testing::{App, reference};
+    use crate::domain::SandboxPath;
+    use crate::protocol::{Copied, FileOp};
+
+    fn copy_out(number: usize) -> Wish {
+        let command = Command::CopyOut {
+            sandbox: reference("alpha"),
+            from: SandboxPath::root(),
+            to: format!("/x/{number}").into(),
+        };
+        Wish::Submit {
+            command,
+            label: format!("copying out {number}"),
+        }
+    }
+
+    fn copying(count: usize) -> App {
+        let mut app = App::with(160, 48, &["alpha"]);
+        let wishes = (0..count).map(copy_out).collect();
+        let effects = apply_intents::all(&mut app.state, wishes);
+        app.effects.extend(effects);
+        app
+    }
+
+    fn is_copy(command: &Command) -> bool {
+        matches!(command, Command::CopyOut { .. })
+    }
+
+    #[test]
+    fn many_copies_take_turns() {
+        let mut app = copying(100);
+        let mut started = 0;
+        loop {
+            let requests = app.requests();
+            let copies = requests.iter().filter(|r| is_copy(&r.command)).count();
+            if copies == 0 {
+                break;
+            }
+            assert!(copies <= AT_ONCE);
+            started += copies;
+            app.effects.extend(requests.into_iter().map(Effect::Submit));
+            app.answer(|command| is_copy(command).then_some(Ok(Reply::Copied(Copied::default()))));
+        }
+        assert_eq!(started, 100);
+    }
+
+    #[test]
+    fn copies_are_called_off_and_say_so() {
+        let mut app = copying(6);
+        app.requests();
+        app.keys("4 X");
+        let off = app.commands();
+        let off: Vec<_> = off
+            .iter()
+            .filter(|c| matches!(c, Command::CallOff(_)))
+            .collect();
+        assert_eq!(off.len(), AT_ONCE);
+        assert!(app.state.transfers.queue.is_empty());
+        let Some(Command::CallOff(request)) = off.first() else {
+            panic!("{off:?}");
+        };
+        let failure = Failure::new(FailureKind::Interrupted, "called off");
+        let (request, outcome) = (*request, Err(failure));
+        app.engine(crate::protocol::Event::Replied { request, outcome });
+        assert!(
+            app.screen().contains("Called off: copying out"),
+            "{}",
+            app.screen()
+        );
+    }
+
+    #[test]
+    fn nothing_to_call_off_is_told() {
+        let mut app = copying(0);
+        app.keys("4 X");
+        assert!(app.screen().contains("Nothing is being copied."));
+        let op = FileOp::MakeDir(SandboxPath::root());
+        let sandbox = reference("alpha");
+        queue(
+            &mut app.state,
+            Command::File { sandbox, op },
+            "making x".into(),
+        );
+        assert_eq!(count(&app.state), 0);
+    }
+}

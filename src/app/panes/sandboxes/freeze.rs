@@ -1,0 +1,140 @@
+//! Freezing all running sandboxes of ours at once, to look at what they do, and thawing them.
+
+use super::SandboxesState;
+use super::wishes::submit;
+use crate::app::intent::{Tone, Wish};
+use crate::domain::{Phase, Sandbox};
+use crate::protocol::Action as Act;
+
+impl SandboxesState {
+    /// Asks before everything of ours is paused.
+    pub(super) fn freeze_all(&self) -> Vec<Wish> {
+        let running = self.ours(Phase::Running);
+        let question = match running.len() {
+            0 => return tell("No sandbox of ours runs."),
+            1 => "Freeze the one running sandbox? Nothing goes on in it until you thaw it."
+                .to_owned(),
+            count => format!(
+                "Freeze all {count} running sandboxes? Nothing goes on in them until you thaw them."
+            ),
+        };
+        vec![Wish::Confirm {
+            question,
+            button: "Freeze".to_owned(),
+            then: each(&running, Act::Pause),
+        }]
+    }
+
+    /// Resumes everything of ours that is paused; nothing is lost by that, so nobody is asked.
+    pub(super) fn thaw_all(&self) -> Vec<Wish> {
+        let paused = self.ours(Phase::Paused);
+        if paused.is_empty() {
+            return tell("No sandbox of ours is frozen.");
+        }
+        each(&paused, Act::Resume)
+    }
+
+    fn ours(&self, phase: Phase) -> Vec<&Sandbox> {
+        let all = self.rows.values().map(|row| &row.sandbox);
+        all.filter(|sandbox| sandbox.owner.is_some() && sandbox.phase == phase)
+            .collect()
+    }
+}
+
+fn each(sandboxes: &[&Sandbox], action: Act) -> Vec<Wish> {
+    let wishes = sandboxes.iter().map(|sandbox| submit(sandbox, action));
+    wishes.collect()
+}
+
+fn tell(sentence: &str) -> Vec<Wish> {
+    vec![Wish::Toast(Tone::Plain, sentence.to_owned())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::testing::{App, reference, sandbox};
+    use crate::protocol::{Command, Failure, FailureKind};
+
+    fn acts(app: &mut App) -> Vec<(String, Act)> {
+        let commands = app.commands().into_iter();
+        let acts = commands.filter_map(|command| match command {
+            Command::Act { sandbox, action } => Some((sandbox.id.to_string(), action)),
+            _ => None,
+        });
+        acts.collect()
+    }
+
+    fn id(name: &str) -> String {
+        reference(name).id.to_string()
+    }
+
+    #[test]
+    fn all_of_ours_are_frozen_after_a_question_that_counts_them() {
+        let mut app = App::new(120, 40);
+        app.link(crate::app::testing::up());
+        let mut foreign = sandbox("other");
+        foreign.owner = None;
+        let mut stopped = sandbox("done");
+        stopped.phase = Phase::Stopped;
+        app.list(vec![sandbox("a"), sandbox("b"), foreign, stopped]);
+        app.commands();
+        app.keys("F");
+        assert!(app.screen().contains("all 2 running"), "{}", app.screen());
+        assert_eq!(acts(&mut app), []);
+        app.keys("y");
+        assert_eq!(
+            acts(&mut app),
+            [(id("a"), Act::Pause), (id("b"), Act::Pause)]
+        );
+    }
+
+    #[test]
+    fn what_is_frozen_is_thawed_at_once() {
+        let mut app = App::with(120, 40, &["a"]);
+        app.keys("T");
+        assert_eq!(acts(&mut app), []);
+        let mut frozen = sandbox("a");
+        frozen.phase = Phase::Paused;
+        app.list(vec![frozen, sandbox("b")]);
+        app.keys("T");
+        assert_eq!(acts(&mut app), [(id("a"), Act::Resume)]);
+    }
+
+    fn in_phase(phase: Phase) -> Sandbox {
+        Sandbox {
+            phase,
+            ..sandbox("a")
+        }
+    }
+
+    fn lists(app: &mut App) -> usize {
+        let is_list = |command: &Command| matches!(command, Command::File { .. });
+        app.commands().iter().filter(|c| is_list(c)).count()
+    }
+
+    #[test]
+    fn the_files_of_a_frozen_sandbox_stay_in_sight() {
+        let mut app = App::with(140, 40, &["a"]);
+        app.list(vec![in_phase(Phase::Paused)]);
+        app.tick(1);
+        assert!(app.screen().contains("a:/workspace"), "{}", app.screen());
+    }
+
+    #[test]
+    fn what_could_not_be_seen_while_frozen_is_looked_at_again() {
+        let mut app = App::new(140, 40);
+        app.link(crate::app::testing::up());
+        app.list(vec![in_phase(Phase::Paused)]);
+        app.tick(1);
+        let refused = Failure::new(FailureKind::Conflict, "it is paused");
+        app.answer(|command| matches!(command, Command::File { .. }).then(|| Err(refused.clone())));
+        assert!(app.screen().contains("a is paused"), "{}", app.screen());
+        app.tick(2);
+        assert_eq!(lists(&mut app), 0, "a frozen one is not asked for ever");
+        app.list(vec![in_phase(Phase::Running)]);
+        app.tick(3);
+        app.tick(4);
+        assert_eq!(lists(&mut app), 1);
+    }
+}

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::pending::Purpose as For;
+use super::pending::ReplyTo;
 use super::{AppState, Effect, Tone};
 use crate::app::input::on_action::submit;
 use crate::domain::{
@@ -206,7 +206,7 @@ fn raise(
             state,
             command,
             &format!("pausing {name}"),
-            For::Quiet,
+            ReplyTo::Quiet,
         ));
     }
     effects

@@ -25,7 +25,7 @@ pub enum Tone {
 
 /// Something a pane asks the app to do.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Wish {
+pub enum Intent {
     /// Send a command to the manager; `label` names it while it is under way, such as "stopping py".
     Submit {
         /// What.
@@ -46,7 +46,7 @@ pub enum Wish {
         /// The word on the button that does it.
         button: String,
         /// What to do on yes.
-        then: Vec<Wish>,
+        then: Vec<Intent>,
     },
     /// Write bytes to a file of this machine.
     SaveLocal {
@@ -154,7 +154,7 @@ impl Expect {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
     /// What it is for; the pane that asked recognises it.
-    pub purpose: Purpose,
+    pub purpose: PromptKind,
     /// What is shown before the line.
     pub label: String,
     /// What the line starts with.
@@ -163,7 +163,7 @@ pub struct Question {
 
 /// What an asked-for line is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Purpose {
+pub enum PromptKind {
     /// Filter of the sandbox list.
     FilterSandboxes,
     /// Filter of the files.
@@ -209,7 +209,7 @@ pub enum Purpose {
     Download,
 }
 
-impl Purpose {
+impl PromptKind {
     /// Tells whether a path of this machine is asked for.
     #[must_use]
     pub fn is_host_path(&self) -> bool {

@@ -23,7 +23,7 @@ use chrono::{DateTime, Utc};
 use ratatui::layout::Rect;
 
 pub use geometry::layout::Pane;
-pub use intent::{Expect, Purpose, Question, Tone, Wish};
+pub use intent::{Expect, Intent, PromptKind, Question, Tone};
 pub use msg::{Effect, Mouse, MouseKind, Msg, NotSaved};
 pub use state::{AppState, Mode, Settings, ViewState};
 
@@ -79,12 +79,12 @@ fn busy(state: &mut AppState, id: RequestId) -> Vec<Effect> {
     let Some(pending) = state.pending.take(id) else {
         return Vec::new();
     };
-    if let pending::Purpose::Look(sandbox, tab) = &pending.purpose {
+    if let pending::ReplyTo::Look(sandbox, tab) = &pending.reply_to {
         let words = "too much at once; it is tried again";
         let failure = Failure::new(FailureKind::Busy, words);
         return inspect::answered(state, sandbox, *tab, Err(failure));
     }
-    let is_work = matches!(pending.purpose, pending::Purpose::Work(_));
+    let is_work = matches!(pending.reply_to, pending::ReplyTo::Work(_));
     let label = pending.label;
     // What is asked for by itself has no name, and is asked for again.
     if !label.is_empty() {
@@ -100,14 +100,14 @@ fn busy(state: &mut AppState, id: RequestId) -> Vec<Effect> {
 fn edited(state: &mut AppState, text: Result<String, String>) -> Vec<Effect> {
     match text {
         Ok(text) => {
-            let wishes = state.editor.replace_current(&text);
+            let intents = state.editor.replace_current(&text);
             if state.editor.current().is_dirty() {
                 state.say(
                     Tone::Plain,
                     "Back from $EDITOR. Save writes it into the sandbox.",
                 );
             }
-            apply_intents::all(state, wishes)
+            apply_intents::all(state, intents)
         }
         Err(reason) => {
             state.say(Tone::Bad, format!("The editor could not be used: {reason}"));
@@ -130,15 +130,15 @@ fn host_checked(
     download: files::Download,
     found: &[files::HostKind],
 ) -> Vec<Effect> {
-    let wishes = files::host_checked(download, found);
-    apply_intents::all(state, wishes)
+    let intents = files::host_checked(download, found);
+    apply_intents::all(state, intents)
 }
 
 fn ask_to_replace(state: &mut AppState, path: String, bytes: Bytes) -> Vec<Effect> {
-    let ask = Wish::Confirm {
+    let ask = Intent::Confirm {
         question: format!("{path} exists on this machine. Replace it? What it holds is lost."),
         button: "Replace".to_owned(),
-        then: vec![Wish::SaveLocal {
+        then: vec![Intent::SaveLocal {
             path,
             bytes,
             replace: true,

@@ -9,7 +9,7 @@ use crate::protocol::{Command, Request};
 
 /// What a reply is for.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Purpose {
+pub enum ReplyTo {
     /// Only a failure is worth a word.
     Quiet,
     /// Success is worth a word too.
@@ -83,7 +83,7 @@ pub struct Pending {
     /// Since when.
     pub since: DateTime<Utc>,
     /// What its reply is for.
-    pub purpose: Purpose,
+    pub reply_to: ReplyTo,
     /// How far it is.
     pub progress: Option<Progress>,
 }
@@ -152,7 +152,7 @@ impl PendingSet {
     pub fn progress(&mut self, id: RequestId, mut progress: Progress) {
         if let Some(pending) = self.under_way.get_mut(&id) {
             // The manager names whole paths, for which there is no room.
-            if matches!(pending.purpose, Purpose::Work(_)) {
+            if matches!(pending.reply_to, ReplyTo::Work(_)) {
                 progress.note.clone_from(&pending.label);
             }
             pending.progress = Some(progress);
@@ -161,16 +161,16 @@ impl PendingSet {
 
     /// Tells whether there is a request for some purpose.
     #[must_use]
-    pub fn any(&self, wanted: impl Fn(&Purpose) -> bool) -> bool {
+    pub fn any(&self, wanted: impl Fn(&ReplyTo) -> bool) -> bool {
         let mut all = self.under_way.values();
-        all.any(|pending| wanted(&pending.purpose))
+        all.any(|pending| wanted(&pending.reply_to))
     }
 
     /// Lists the work on files, oldest first.
     pub fn work(&self) -> impl Iterator<Item = (RequestId, Work)> {
         let all = self.under_way.iter();
-        all.filter_map(|(id, pending)| match pending.purpose {
-            Purpose::Work(work) => Some((*id, work)),
+        all.filter_map(|(id, pending)| match pending.reply_to {
+            ReplyTo::Work(work) => Some((*id, work)),
             _ => None,
         })
     }

@@ -67,7 +67,7 @@ pub struct Transfers {
     pub queue: VecDeque<(Command, String)>,
     /// Is the file that is being opened for `$EDITOR`?
     pub then_external: bool,
-    /// The file to preview when the one under way has come; older wishes are forgotten.
+    /// The file to preview when the one under way has come; older intents are forgotten.
     pub next_preview: Option<(SandboxRef, SandboxPath)>,
 }
 

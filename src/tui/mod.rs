@@ -26,7 +26,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 
 use crate::app::overlays::reap::rules;
 use crate::app::panes::files::HostPlaces;
-use crate::app::pending::{Pending, Purpose};
+use crate::app::pending::{Pending, ReplyTo};
 use crate::app::{AppState, Effect, Msg, Pane, Settings, update};
 use crate::manager::ManagerHandle;
 use crate::protocol::{Command, Event, Failure, FailureKind, Topic};
@@ -171,7 +171,7 @@ impl Loop {
             let pending = Pending {
                 label: String::new(),
                 since: self.state.now,
-                purpose: Purpose::Quiet,
+                reply_to: ReplyTo::Quiet,
                 progress: None,
             };
             let request = self.state.pending.request(Command::Watch(topic), pending);

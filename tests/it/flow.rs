@@ -11,7 +11,7 @@ use ratatui::layout::Rect;
 use sandtop::app::overlays::reap::rules;
 use sandtop::app::panes::files::HostPlaces;
 use sandtop::app::panes::shell::MouseButton;
-use sandtop::app::pending::{Pending, Purpose};
+use sandtop::app::pending::{Pending, ReplyTo};
 use sandtop::app::{AppState, Effect, Mouse, MouseKind, Msg, Settings, update};
 use sandtop::config::{Config, Environment, LoadOptions};
 use sandtop::domain::{HostName, Owner, OwnerKind, Source};
@@ -111,7 +111,7 @@ impl Flow {
             let pending = Pending {
                 label: String::new(),
                 since: self.state.now,
-                purpose: Purpose::Quiet,
+                reply_to: ReplyTo::Quiet,
                 progress: None,
             };
             let request = self.state.pending.request(Command::Watch(topic), pending);

@@ -1,4 +1,4 @@
-//! Grants what panes wish for.
+//! Does what panes and overlays want.
 
 use super::{copies, streams};
 use crate::app::flows::run_program;
@@ -6,31 +6,31 @@ use crate::app::input::on_action::{focus, submit};
 use crate::app::overlays::line::LineInput;
 use crate::app::overlays::overlay::{Ask, Confirm, Overlay};
 use crate::app::overlays::run_form::{RunForm, RunOptions};
-use crate::app::pending::Purpose as For;
-use crate::app::{AppState, Effect, Pane, Tone, Wish};
+use crate::app::pending::ReplyTo;
+use crate::app::{AppState, Effect, Intent, Pane, Tone};
 use crate::protocol::{Command, FileOp};
 use crate::text::human;
 
 /// Most bytes for the clipboard: many terminals take 100 000 characters, which is this much in base 64.
 const CLIPBOARD: usize = 74_994;
 
-/// Grants wishes in order.
-pub(crate) fn all(state: &mut AppState, wishes: Vec<Wish>) -> Vec<Effect> {
-    wishes
+/// Applies intents in order.
+pub(crate) fn all(state: &mut AppState, intents: Vec<Intent>) -> Vec<Effect> {
+    intents
         .into_iter()
-        .flat_map(|wish| one(state, wish))
+        .flat_map(|intent| one(state, intent))
         .collect()
 }
 
-fn one(state: &mut AppState, wish: Wish) -> Vec<Effect> {
-    match wish {
-        Wish::Submit { command, label } => send(state, command, &label),
-        Wish::Toast(tone, text) => {
+fn one(state: &mut AppState, intent: Intent) -> Vec<Effect> {
+    match intent {
+        Intent::Submit { command, label } => send(state, command, &label),
+        Intent::Toast(tone, text) => {
             state.say(tone, text);
             Vec::new()
         }
-        Wish::Copy(text) => copy(state, text),
-        Wish::Ask(question) => {
+        Intent::Copy(text) => copy(state, text),
+        Intent::Ask(question) => {
             let line = LineInput::new(&question.start);
             let offers = Vec::new();
             show(
@@ -42,7 +42,7 @@ fn one(state: &mut AppState, wish: Wish) -> Vec<Effect> {
                 }),
             )
         }
-        Wish::Confirm {
+        Intent::Confirm {
             question,
             button,
             then,
@@ -55,7 +55,7 @@ fn one(state: &mut AppState, wish: Wish) -> Vec<Effect> {
                 chosen: false,
             }),
         ),
-        Wish::SaveLocal {
+        Intent::SaveLocal {
             path,
             bytes,
             replace,
@@ -64,46 +64,46 @@ fn one(state: &mut AppState, wish: Wish) -> Vec<Effect> {
             bytes,
             replace,
         }],
-        Wish::ListHost(folder) => vec![Effect::ListHost { folder }],
-        Wish::Download(download) => vec![Effect::CheckHost(download)],
-        Wish::List { sandbox, path } => {
+        Intent::ListHost(folder) => vec![Effect::ListHost { folder }],
+        Intent::Download(download) => vec![Effect::CheckHost(download)],
+        Intent::List { sandbox, path } => {
             let command = Command::File {
                 sandbox: sandbox.clone(),
                 op: FileOp::List(path.clone()),
             };
-            vec![submit(state, command, "", For::Folder(sandbox, path))]
+            vec![submit(state, command, "", ReplyTo::Folder(sandbox, path))]
         }
-        Wish::Changes { sandbox } => {
+        Intent::Changes { sandbox } => {
             let command = Command::Changes(sandbox.clone());
-            vec![submit(state, command, "", For::FileChanges(sandbox))]
+            vec![submit(state, command, "", ReplyTo::FileChanges(sandbox))]
         }
-        Wish::Preview { sandbox, path } => streams::preview(state, sandbox, path),
-        Wish::SaveFile {
+        Intent::Preview { sandbox, path } => streams::preview(state, sandbox, path),
+        Intent::SaveFile {
             sandbox,
             path,
             text,
             expect,
         } => streams::save(state, sandbox, path, text, expect),
-        Wish::Run { code, language } => {
+        Intent::Run { code, language } => {
             run_program::run(state, code, language, RunOptions::default())
         }
-        Wish::RunChecked {
+        Intent::RunChecked {
             code,
             language,
             options,
         } => run_program::prepare(state, code, language, *options),
-        Wish::RunForm { code, language } => {
+        Intent::RunForm { code, language } => {
             let form = RunForm::new(code, language, &state.last_run);
             show(state, Overlay::Run(Box::new(form)))
         }
-        Wish::EditFile { sandbox, path } => streams::load(state, sandbox, path),
-        Wish::ShowRun(_) => focus(state, Pane::Output),
-        Wish::Snippet(op) => vec![Effect::Snippet(op)],
-        Wish::Close => {
+        Intent::EditFile { sandbox, path } => streams::load(state, sandbox, path),
+        Intent::ShowRun(_) => focus(state, Pane::Output),
+        Intent::Snippet(op) => vec![Effect::Snippet(op)],
+        Intent::Close => {
             state.editor.close_current();
             Vec::new()
         }
-        Wish::Quit => vec![Effect::Quit],
+        Intent::Quit => vec![Effect::Quit],
     }
 }
 
@@ -140,9 +140,9 @@ fn send(state: &mut AppState, command: Command, label: &str) -> Vec<Effect> {
         Command::File { .. } | Command::CopyIn { .. } | Command::CopyOut { .. } => {
             return copies::queue(state, command, label.to_owned());
         }
-        Command::Act { .. } => For::Told,
-        Command::ClearStock { .. } | Command::PruneStock(_) => For::Stock,
-        _ => For::Quiet,
+        Command::Act { .. } => ReplyTo::Told,
+        Command::ClearStock { .. } | Command::PruneStock(_) => ReplyTo::Stock,
+        _ => ReplyTo::Quiet,
     };
     vec![submit(state, command, label, purpose)]
 }

@@ -3,7 +3,7 @@
 use crate::app::flows::apply_intents;
 use crate::app::input::on_action::submit;
 use crate::app::input::on_event;
-use crate::app::pending::{Purpose as For, Work};
+use crate::app::pending::{ReplyTo, Work};
 use crate::app::{AppState, Effect, Tone};
 use crate::protocol::{Command, Failure, FailureKind, Reply};
 use crate::text::human;
@@ -28,7 +28,7 @@ pub(crate) fn next(state: &mut AppState) -> Vec<Effect> {
             Command::CopyOut { .. } => Work::CopyOut,
             _ => Work::Change,
         };
-        effects.push(submit(state, command, &label, For::Work(work)));
+        effects.push(submit(state, command, &label, ReplyTo::Work(work)));
     }
     effects
 }
@@ -51,7 +51,7 @@ pub(crate) fn call_off(state: &mut AppState) -> Vec<Effect> {
         .into_iter()
         .filter(|(_, work)| *work != Work::Change);
     copies
-        .map(|(id, _)| submit(state, Command::CallOff(id), "", For::Quiet))
+        .map(|(id, _)| submit(state, Command::CallOff(id), "", ReplyTo::Quiet))
         .collect()
 }
 
@@ -88,8 +88,8 @@ pub(crate) fn failed(
 fn go_on(state: &mut AppState, work: Work) -> Vec<Effect> {
     let mut effects = next(state);
     if work != Work::CopyOut {
-        let wishes = state.files.changed();
-        effects.extend(apply_intents::all(state, wishes));
+        let intents = state.files.changed();
+        effects.extend(apply_intents::all(state, intents));
     }
     effects
 }
@@ -98,18 +98,18 @@ fn go_on(state: &mut AppState, work: Work) -> Vec<Effect> {
 #[expect(clippy::panic, reason = "another command is a failed test")]
 mod tests {
     use super::*;
-    use crate::app::Wish;
+    use crate::app::Intent;
     use crate::app::testing::{App, reference};
     use crate::domain::SandboxPath;
     use crate::protocol::{Copied, FileOp};
 
-    fn copy_out(number: usize) -> Wish {
+    fn copy_out(number: usize) -> Intent {
         let command = Command::CopyOut {
             sandbox: reference("alpha"),
             from: SandboxPath::root(),
             to: format!("/x/{number}").into(),
         };
-        Wish::Submit {
+        Intent::Submit {
             command,
             label: format!("copying out {number}"),
         }
@@ -117,8 +117,8 @@ mod tests {
 
     fn copying(count: usize) -> App {
         let mut app = App::with(160, 48, &["alpha"]);
-        let wishes = (0..count).map(copy_out).collect();
-        let effects = apply_intents::all(&mut app.state, wishes);
+        let intents = (0..count).map(copy_out).collect();
+        let effects = apply_intents::all(&mut app.state, intents);
         app.effects.extend(effects);
         app
     }

@@ -3,7 +3,7 @@
 use crate::app::input::on_action::submit;
 use crate::app::overlays::history;
 use crate::app::panes::output::{Hold, RunInfo};
-use crate::app::pending::Purpose as For;
+use crate::app::pending::ReplyTo;
 use crate::app::{AppState, Effect, guards};
 use crate::domain::Run;
 use crate::protocol::{Command, RunFilter, Upto};
@@ -25,7 +25,7 @@ pub(crate) enum Manner {
 
 /// Asks what is under way, unless that was asked already.
 pub(crate) fn ask(state: &mut AppState) -> Vec<Effect> {
-    if state.pending.any(|purpose| *purpose == For::Live) {
+    if state.pending.any(|purpose| *purpose == ReplyTo::Live) {
         return Vec::new();
     }
     let command = Command::Runs {
@@ -36,7 +36,7 @@ pub(crate) fn ask(state: &mut AppState) -> Vec<Effect> {
             limit: ASKED,
         },
     };
-    vec![submit(state, command, "", For::Live)]
+    vec![submit(state, command, "", ReplyTo::Live)]
 }
 
 /// Shows what others have under way; oldest first, as their tabs stand.
@@ -77,7 +77,7 @@ pub(crate) fn watch(state: &mut AppState, run: &Run, manner: Manner) -> Vec<Effe
         stream,
         upto: Upto::End,
     };
-    vec![submit(state, command, "", For::Stream(stream))]
+    vec![submit(state, command, "", ReplyTo::Stream(stream))]
 }
 
 #[cfg(test)]

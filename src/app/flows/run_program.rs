@@ -6,8 +6,8 @@ use crate::app::flows::apply_intents;
 use crate::app::input::on_action::{focus, submit};
 use crate::app::overlays::run_form::RunOptions;
 use crate::app::panes::output::{Hold, RunInfo};
-use crate::app::pending::Purpose as For;
-use crate::app::{AppState, Effect, Mode, Pane, Tone, Wish};
+use crate::app::pending::ReplyTo;
+use crate::app::{AppState, Effect, Intent, Mode, Pane, Tone};
 use crate::code;
 use crate::code::{Around, Finding, Language, Severity, Verdict, Wanted, is_safe};
 use crate::domain::{ExecSpec, Phase, Sandbox, StdinMode, StreamId};
@@ -36,10 +36,10 @@ pub(crate) fn run(
         }
         Verdict::Ask => {
             let found = worst(&report.findings).unwrap_or_default();
-            let ask = Wish::Confirm {
+            let ask = Intent::Confirm {
                 question: format!("{found}. Run it all the same?"),
                 button: "Run".to_owned(),
-                then: vec![Wish::RunChecked {
+                then: vec![Intent::RunChecked {
                     code,
                     language,
                     options: Box::new(options),
@@ -96,7 +96,7 @@ pub(crate) fn prepare(
         place: Place::In(Box::new(sandbox)),
         program: Box::new(program),
     };
-    let purpose = For::Prepared {
+    let purpose = ReplyTo::Prepared {
         title: match options.target {
             Some(target) => target.title,
             None => state.editor.current().name.clone(),
@@ -135,7 +135,7 @@ pub(crate) fn look(state: &mut AppState) -> Vec<Effect> {
         sandbox,
         program: Box::new(program(state, code, language)),
     };
-    vec![submit(state, command, "", For::Outlook(buffer))]
+    vec![submit(state, command, "", ReplyTo::Outlook(buffer))]
 }
 
 /// Starts what is ready.
@@ -181,7 +181,7 @@ pub(crate) fn launch(
         stream,
         spec: Box::new(spec),
     };
-    let mut effects = vec![submit(state, command, "", For::Stream(stream))];
+    let mut effects = vec![submit(state, command, "", ReplyTo::Stream(stream))];
     if moves_to_output(state) {
         effects.extend(focus(state, Pane::Output));
     }
@@ -202,7 +202,7 @@ fn moves_to_output(state: &AppState) -> bool {
 fn feed(state: &mut AppState, stream: StreamId, text: &str) -> [Effect; 2] {
     let bytes = format!("{text}\n").into();
     let input = Command::Input { stream, bytes };
-    [input, Command::EndInput(stream)].map(|command| submit(state, command, "", For::Quiet))
+    [input, Command::EndInput(stream)].map(|command| submit(state, command, "", ReplyTo::Quiet))
 }
 
 #[cfg(test)]

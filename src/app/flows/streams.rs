@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 
 use crate::app::input::on_action::{focus, submit};
 use crate::app::panes::shell::ShellState;
-use crate::app::pending::Purpose as For;
+use crate::app::pending::ReplyTo;
 use crate::app::transfers::{Collected, EDITABLE, PREVIEW, Save, Sent};
 use crate::app::{AppState, Effect, Expect, Mode, Pane, Tone};
 use crate::domain::{
@@ -80,7 +80,7 @@ pub(crate) fn open_shell(state: &mut AppState) -> Vec<Effect> {
         state,
         command,
         &format!("opening a shell in {}", sandbox.name),
-        For::Stream(stream),
+        ReplyTo::Stream(stream),
     ));
     effects
 }
@@ -137,7 +137,7 @@ pub(crate) fn fit_shell(state: &mut AppState) -> Vec<Effect> {
         state,
         Command::Resize { stream, size },
         "",
-        For::Quiet,
+        ReplyTo::Quiet,
     )]
 }
 
@@ -185,7 +185,7 @@ fn send_pieces(state: &mut AppState, stream: StreamId, pieces: Vec<Bytes>) -> Ve
                 state,
                 Command::Input { stream, bytes },
                 "",
-                For::Input(stream),
+                ReplyTo::Input(stream),
             )
         })
         .collect()
@@ -205,12 +205,12 @@ pub(crate) fn close_shell(state: &mut AppState) -> Vec<Effect> {
             state,
             Command::Cancel(stream),
             "ending the shell",
-            For::Quiet,
+            ReplyTo::Quiet,
         )]
     })
 }
 
-/// Reads the start of a file; while one is read, only the newest wish waits.
+/// Reads the start of a file; while one is read, only the newest intent waits.
 pub(crate) fn preview(state: &mut AppState, sandbox: SandboxRef, path: SandboxPath) -> Vec<Effect> {
     if state.transfers.previewing() {
         state.transfers.next_preview = Some((sandbox, path));
@@ -228,7 +228,7 @@ pub(crate) fn preview(state: &mut AppState, sandbox: SandboxRef, path: SandboxPa
         path,
         limit: Some(PREVIEW),
     };
-    vec![submit(state, command, "", For::Stream(stream))]
+    vec![submit(state, command, "", ReplyTo::Stream(stream))]
 }
 
 /// Loads a file into the editor: first its time of change, then its content.
@@ -242,7 +242,7 @@ pub(crate) fn load(state: &mut AppState, sandbox: SandboxRef, path: SandboxPath)
         state,
         command,
         &label,
-        For::BeforeLoad(sandbox, path),
+        ReplyTo::BeforeLoad(sandbox, path),
     )]
 }
 
@@ -266,7 +266,7 @@ pub(crate) fn load_content(
         path,
         limit: Some(EDITABLE),
     };
-    vec![submit(state, command, &label, For::Stream(stream))]
+    vec![submit(state, command, &label, ReplyTo::Stream(stream))]
 }
 
 /// Saves a buffer: first a look whether somebody else has changed the file.
@@ -302,7 +302,7 @@ pub(crate) fn save(
         state,
         command,
         &label,
-        For::BeforeSave(Box::new(save)),
+        ReplyTo::BeforeSave(Box::new(save)),
     )]
 }
 
@@ -321,16 +321,16 @@ pub(crate) fn write(state: &mut AppState, save: Save) -> Vec<Effect> {
         path: save.path,
         mode: None,
     };
-    vec![submit(state, command, &label, For::Stream(stream))]
+    vec![submit(state, command, &label, ReplyTo::Stream(stream))]
 }
 
 /// Sends the next piece of a file, or its end.
 pub(crate) fn send_next(state: &mut AppState, stream: StreamId) -> Vec<Effect> {
     let command = match state.transfers.next_piece(stream) {
         Some(bytes) => Command::Input { stream, bytes },
-        None => return vec![submit(state, Command::EndInput(stream), "", For::Quiet)],
+        None => return vec![submit(state, Command::EndInput(stream), "", ReplyTo::Quiet)],
     };
-    vec![submit(state, command, "", For::Input(stream))]
+    vec![submit(state, command, "", ReplyTo::Input(stream))]
 }
 
 #[cfg(test)]

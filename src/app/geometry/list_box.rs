@@ -20,7 +20,7 @@ pub(crate) struct Shape {
 
 /// A list over the panes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sheet {
+pub struct ListBox {
     /// All of it, with its border.
     pub area: Rect,
     /// What is above the rows.
@@ -35,7 +35,7 @@ pub struct Sheet {
     pub at: usize,
 }
 
-impl Sheet {
+impl ListBox {
     /// Places a list that is as high as it needs to be.
     pub(crate) fn new(screen: Rect, shape: Shape, count: usize, at: usize) -> Self {
         let lines = count.max(1) + usize::from(shape.head + shape.foot);
@@ -101,29 +101,29 @@ impl Sheet {
 
 /// Places the columns of the list of sandboxes.
 #[must_use]
-pub fn columns(screen: Rect, at: usize) -> Sheet {
+pub fn columns(screen: Rect, at: usize) -> ListBox {
     let shape = Shape {
         width: 44,
         head: 0,
         foot: 1,
     };
-    Sheet::new(screen, shape, Column::ALL.len(), at)
+    ListBox::new(screen, shape, Column::ALL.len(), at)
 }
 
 /// Returns the list that has the keys.
-pub(crate) fn of(state: &AppState) -> Option<Sheet> {
+pub(crate) fn of(state: &AppState) -> Option<ListBox> {
     let screen = state.view.size;
     Some(match state.view.overlay.as_ref()? {
         Overlay::Palette(palette) => {
             let found = palette.found(state.settings.read_only);
-            palette.sheet(screen, found.len())
+            palette.list_box(screen, found.len())
         }
         Overlay::Columns { at } => columns(screen, *at),
-        Overlay::Reap(preview) => preview.sheet(screen),
-        Overlay::History(panel) => panel.sheet(screen),
-        Overlay::Snippets(panel) => panel.sheet(screen),
-        Overlay::Cache(panel) => panel.sheet(screen),
-        Overlay::Run(form) => form.sheet(screen),
+        Overlay::Reap(preview) => preview.list_box(screen),
+        Overlay::History(panel) => panel.list_box(screen),
+        Overlay::Snippets(panel) => panel.list_box(screen),
+        Overlay::Cache(panel) => panel.list_box(screen),
+        Overlay::Run(form) => form.list_box(screen),
         _ => return None,
     })
 }

@@ -6,8 +6,8 @@ use crate::app::geometry::split;
 use crate::app::overlays::create_form::CreateForm;
 use crate::app::overlays::overlay::{Confirm, Overlay, Palette};
 use crate::app::overlays::{cache, history, inspect, reap, snippets};
-use crate::app::pending::{Pending, Purpose as For};
-use crate::app::{AppState, Effect, Mode, Pane, Tone, Wish};
+use crate::app::pending::{Pending, ReplyTo};
+use crate::app::{AppState, Effect, Intent, Mode, Pane, Tone};
 use crate::code::Language;
 use crate::domain::Phase;
 use crate::keymap::Action;
@@ -74,8 +74,8 @@ pub(crate) fn focus(state: &mut AppState, pane: Pane) -> Vec<Effect> {
     let mut effects = Vec::new();
     if pane == Pane::Files {
         effects.extend(follow_selection(state));
-        let wishes = state.files.changed();
-        effects.extend(apply_intents::all(state, wishes));
+        let intents = state.files.changed();
+        effects.extend(apply_intents::all(state, intents));
     }
     effects.extend(streams::fit(state));
     effects
@@ -91,19 +91,24 @@ fn refresh(state: &mut AppState) -> Vec<Effect> {
         state,
         Command::Refresh,
         "asking the engine",
-        For::List,
+        ReplyTo::List,
     )];
-    let wishes = state.files.changed();
-    effects.extend(apply_intents::all(state, wishes));
+    let intents = state.files.changed();
+    effects.extend(apply_intents::all(state, intents));
     effects
 }
 
 /// Books a request and wraps it.
-pub(crate) fn submit(state: &mut AppState, command: Command, label: &str, purpose: For) -> Effect {
+pub(crate) fn submit(
+    state: &mut AppState,
+    command: Command,
+    label: &str,
+    reply_to: ReplyTo,
+) -> Effect {
     let pending = Pending {
         label: label.to_owned(),
         since: state.now,
-        purpose,
+        reply_to,
         progress: None,
     };
     Effect::Submit(state.pending.request(command, pending))
@@ -143,7 +148,7 @@ fn interrupt(state: &mut AppState) -> Vec<Effect> {
             state,
             Command::Cancel(stream),
             "cancelling the run",
-            For::Quiet,
+            ReplyTo::Quiet,
         )],
         None => quit(state),
     }
@@ -175,7 +180,7 @@ fn quit(state: &mut AppState) -> Vec<Effect> {
         Overlay::Confirm(Confirm {
             question,
             button: "Quit".to_owned(),
-            then: vec![Wish::Quit],
+            then: vec![Intent::Quit],
             chosen: false,
         }),
     )
@@ -188,7 +193,7 @@ fn create(state: &mut AppState) -> Vec<Effect> {
     }
     state.view.overlay = Some(Overlay::Create(Box::new(form)));
     let command = Command::Images(state.settings.host.clone());
-    vec![submit(state, command, "", For::Images)]
+    vec![submit(state, command, "", ReplyTo::Images)]
 }
 
 /// Starts typing in the editor, or gives the keys to the shell on screen.
@@ -204,8 +209,8 @@ fn edit(state: &mut AppState) -> Vec<Effect> {
 }
 
 fn in_editor(state: &mut AppState, action: Action) -> Vec<Effect> {
-    let wishes = state.editor.on_action(action);
-    apply_intents::all(state, wishes)
+    let intents = state.editor.on_action(action);
+    apply_intents::all(state, intents)
 }
 
 fn external(state: &mut AppState) -> Vec<Effect> {
@@ -239,15 +244,15 @@ pub(crate) fn edit_externally(state: &mut AppState) -> Vec<Effect> {
 /// Gives an action to the list, whoever has the keys.
 fn of_list(state: &mut AppState, action: Action) -> Vec<Effect> {
     let seen = state.page(Pane::Sandboxes);
-    let wishes = state.sandboxes.on_action(action, seen.saturating_sub(1));
-    apply_intents::all(state, wishes)
+    let intents = state.sandboxes.on_action(action, seen.saturating_sub(1));
+    apply_intents::all(state, intents)
 }
 
 /// Gives an action to the pane that has the keys.
 fn in_pane(state: &mut AppState, action: Action) -> Vec<Effect> {
     let pane = state.view.focus;
     let seen = state.page(pane);
-    let wishes = match pane {
+    let intents = match pane {
         Pane::Sandboxes if action == Action::Open => return focus(state, Pane::Output),
         Pane::Sandboxes => state.sandboxes.on_action(action, seen.saturating_sub(1)),
         Pane::Editor if action == Action::Open => return edit(state),
@@ -255,7 +260,7 @@ fn in_pane(state: &mut AppState, action: Action) -> Vec<Effect> {
         Pane::Output => return in_output(state, action, seen),
         Pane::Files => state.files.on_action(action, seen),
     };
-    apply_intents::all(state, wishes)
+    apply_intents::all(state, intents)
 }
 
 /// Runs and shells share the output pane: shells come after the runs.
@@ -282,8 +287,8 @@ fn in_output(state: &mut AppState, action: Action, page: usize) -> Vec<Effect> {
         _ => {}
     }
     let now = state.now;
-    let wishes = state.output.on_action(action, page, now);
-    apply_intents::all(state, wishes)
+    let intents = state.output.on_action(action, page, now);
+    apply_intents::all(state, intents)
 }
 
 fn step_tab(state: &mut AppState, forward: bool) -> Vec<Effect> {
@@ -297,7 +302,7 @@ fn step_tab(state: &mut AppState, forward: bool) -> Vec<Effect> {
         state.shells.show(!forward);
         return streams::fit_shell(state);
     }
-    let wishes = state.output.on_action(
+    let intents = state.output.on_action(
         if forward {
             Action::NextTab
         } else {
@@ -306,7 +311,7 @@ fn step_tab(state: &mut AppState, forward: bool) -> Vec<Effect> {
         1,
         now,
     );
-    apply_intents::all(state, wishes)
+    apply_intents::all(state, intents)
 }
 
 /// Tells whether there is no run beyond the one on screen.
@@ -335,13 +340,13 @@ pub(crate) fn follow_selection(state: &mut AppState) -> Vec<Effect> {
     if state.files.place().map(|place| &place.sandbox)
         != shown.as_ref().map(|(reference, ..)| reference)
     {
-        let wishes = state.files.show(shown);
-        return apply_intents::all(state, wishes);
+        let intents = state.files.show(shown);
+        return apply_intents::all(state, intents);
     }
-    let wishes = if runs {
+    let intents = if runs {
         state.files.thawed()
     } else {
         Vec::new()
     };
-    apply_intents::all(state, wishes)
+    apply_intents::all(state, intents)
 }

@@ -5,9 +5,9 @@ use crate::app::engine::LOOK_BACK;
 use crate::app::flows::{apply_intents, copies, foreign_runs, streams};
 use crate::app::overlays::overlay::{Confirm, Overlay};
 use crate::app::overlays::{compare, history, inspect, reap};
-use crate::app::pending::{Pending, Progress, Purpose as For};
+use crate::app::pending::{Pending, Progress, ReplyTo};
 use crate::app::transfers::{Collected, Save, Sent};
-use crate::app::{AppState, Effect, Expect, Mode, Tone, Wish, guards};
+use crate::app::{AppState, Effect, Expect, Intent, Mode, Tone, guards};
 use crate::domain::{
     ExecEnd, FileEntry, FileKind, Happening, HostName, Image, OutputChunk, RequestId, StreamId,
     What, is_worker,
@@ -82,7 +82,7 @@ fn linked(state: &mut AppState, host: HostName, link: Link) -> Vec<Effect> {
     }
     let since = state.now - LOOK_BACK;
     let command = Command::History { since };
-    vec![submit(state, command, "", For::History)]
+    vec![submit(state, command, "", ReplyTo::History)]
 }
 
 fn offer_images(state: &mut AppState, images: Vec<Image>) -> Vec<Effect> {
@@ -134,8 +134,8 @@ fn replied(
 }
 
 fn succeeded(state: &mut AppState, pending: Pending, reply: Reply) -> Vec<Effect> {
-    match (pending.purpose, reply) {
-        (For::Create, Reply::Created(sandbox)) => {
+    match (pending.reply_to, reply) {
+        (ReplyTo::Create, Reply::Created(sandbox)) => {
             state.say(
                 Tone::Good,
                 format!(
@@ -146,50 +146,54 @@ fn succeeded(state: &mut AppState, pending: Pending, reply: Reply) -> Vec<Effect
             state.sandboxes.select(sandbox.reference);
             Vec::new()
         }
-        (For::Prepared { title, input }, Reply::Prepared(prepared)) => {
+        (ReplyTo::Prepared { title, input }, Reply::Prepared(prepared)) => {
             crate::app::flows::run_program::start(state, (title, input), *prepared)
         }
-        (For::Outlook(buffer), Reply::Outlook(outlook)) => {
+        (ReplyTo::Outlook(buffer), Reply::Outlook(outlook)) => {
             state.editor.looked_at(buffer, *outlook);
             Vec::new()
         }
-        (For::Stock, Reply::Stock(all)) => crate::app::overlays::cache::answered(state, all),
-        (For::Stock, Reply::Cleared(cleared)) => {
+        (ReplyTo::Stock, Reply::Stock(all)) => crate::app::overlays::cache::answered(state, all),
+        (ReplyTo::Stock, Reply::Cleared(cleared)) => {
             crate::app::overlays::cache::cleared(state, &cleared)
         }
-        (For::Reap, Reply::Reaped(found, leftovers)) => reap::answered(state, found, leftovers),
-        (For::Runs { of, opens }, Reply::Runs(runs)) => history::answered(state, of, opens, runs),
-        (For::Live, Reply::Runs(runs)) => foreign_runs::answered(state, &runs),
-        (For::Told, _) => {
+        (ReplyTo::Reap, Reply::Reaped(found, leftovers)) => reap::answered(state, found, leftovers),
+        (ReplyTo::Runs { of, opens }, Reply::Runs(runs)) => {
+            history::answered(state, of, opens, runs)
+        }
+        (ReplyTo::Live, Reply::Runs(runs)) => foreign_runs::answered(state, &runs),
+        (ReplyTo::Told, _) => {
             state.say(Tone::Good, format!("Done: {}.", pending.label));
             Vec::new()
         }
-        (For::Folder(sandbox, path), Reply::Entries(entries)) => {
-            let wishes = state.files.listed(&sandbox, &path, Ok(entries));
-            apply_intents::all(state, wishes)
+        (ReplyTo::Folder(sandbox, path), Reply::Entries(entries)) => {
+            let intents = state.files.listed(&sandbox, &path, Ok(entries));
+            apply_intents::all(state, intents)
         }
-        (For::FileChanges(sandbox), Reply::Changes(changes)) => {
-            let wishes = state.files.changes_listed(&sandbox, Ok(*changes));
-            apply_intents::all(state, wishes)
+        (ReplyTo::FileChanges(sandbox), Reply::Changes(changes)) => {
+            let intents = state.files.changes_listed(&sandbox, Ok(*changes));
+            apply_intents::all(state, intents)
         }
-        (For::Work(work), reply) => copies::done(state, &pending.label, work, &reply),
-        (For::Look(sandbox, tab), reply) => inspect::answered(state, &sandbox, tab, Ok(reply)),
-        (For::History, Reply::Happenings(past)) => remembered(state, past),
-        (For::Images, Reply::Images(images)) => offer_images(state, images),
-        (For::BeforeLoad(sandbox, path), Reply::Entry(entry)) => {
+        (ReplyTo::Work(work), reply) => copies::done(state, &pending.label, work, &reply),
+        (ReplyTo::Look(sandbox, tab), reply) => inspect::answered(state, &sandbox, tab, Ok(reply)),
+        (ReplyTo::History, Reply::Happenings(past)) => remembered(state, past),
+        (ReplyTo::Images, Reply::Images(images)) => offer_images(state, images),
+        (ReplyTo::BeforeLoad(sandbox, path), Reply::Entry(entry)) => {
             streams::load_content(state, sandbox, path, Some(entry.modified_at))
         }
-        (For::BeforeSave(save), Reply::Entry(entry)) => check_conflict(state, *save, &entry),
-        (For::AfterSave(sandbox, path), Reply::Entry(entry)) => {
-            let wishes = state.editor.saved(sandbox, path, Ok(entry.modified_at));
-            apply_intents::all(state, wishes);
-            let wishes = state.files.changed();
-            apply_intents::all(state, wishes)
+        (ReplyTo::BeforeSave(save), Reply::Entry(entry)) => check_conflict(state, *save, &entry),
+        (ReplyTo::AfterSave(sandbox, path), Reply::Entry(entry)) => {
+            let intents = state.editor.saved(sandbox, path, Ok(entry.modified_at));
+            apply_intents::all(state, intents);
+            let intents = state.files.changed();
+            apply_intents::all(state, intents)
         }
-        (For::Stream(stream) | For::Input(stream), _) if state.transfers.is_sending(stream) => {
+        (ReplyTo::Stream(stream) | ReplyTo::Input(stream), _)
+            if state.transfers.is_sending(stream) =>
+        {
             streams::send_next(state, stream)
         }
-        (For::Input(stream), _) => streams::shell_taken(state, stream),
+        (ReplyTo::Input(stream), _) => streams::shell_taken(state, stream),
         _ => Vec::new(),
     }
 }
@@ -211,7 +215,7 @@ fn check_conflict(state: &mut AppState, save: Save, found: &FileEntry) -> Vec<Ef
             format!("{path} was changed by somebody else since you opened it. Overwrite it?")
         }
     };
-    let again = Wish::SaveFile {
+    let again = Intent::SaveFile {
         sandbox: Some(save.sandbox),
         path: save.path,
         text: save.text,
@@ -227,25 +231,27 @@ fn check_conflict(state: &mut AppState, save: Save, found: &FileEntry) -> Vec<Ef
 }
 
 fn failed(state: &mut AppState, pending: Pending, failure: Failure) -> Vec<Effect> {
-    match pending.purpose {
-        For::Folder(sandbox, path) => {
-            let wishes = state.files.listed(&sandbox, &path, Err(failure));
-            return apply_intents::all(state, wishes);
+    match pending.reply_to {
+        ReplyTo::Folder(sandbox, path) => {
+            let intents = state.files.listed(&sandbox, &path, Err(failure));
+            return apply_intents::all(state, intents);
         }
-        For::FileChanges(sandbox) => {
-            let wishes = state.files.changes_listed(&sandbox, Err(failure));
-            return apply_intents::all(state, wishes);
+        ReplyTo::FileChanges(sandbox) => {
+            let intents = state.files.changes_listed(&sandbox, Err(failure));
+            return apply_intents::all(state, intents);
         }
-        For::Work(work) => return copies::failed(state, &pending.label, work, &failure),
+        ReplyTo::Work(work) => return copies::failed(state, &pending.label, work, &failure),
         // A file that is gone cannot be in conflict.
-        For::BeforeSave(save) if failure.kind == FailureKind::NotFound => {
+        ReplyTo::BeforeSave(save) if failure.kind == FailureKind::NotFound => {
             return streams::write(state, *save);
         }
-        For::Stream(stream) => return stream_failed(state, stream, failure),
-        For::Input(stream) => return streams::shell_taken(state, stream),
+        ReplyTo::Stream(stream) => return stream_failed(state, stream, failure),
+        ReplyTo::Input(stream) => return streams::shell_taken(state, stream),
         // The form works without; what is wrong with the engine is told elsewhere.
-        For::Images | For::History | For::Outlook(_) | For::Live => return Vec::new(),
-        For::Look(sandbox, tab) => {
+        ReplyTo::Images | ReplyTo::History | ReplyTo::Outlook(_) | ReplyTo::Live => {
+            return Vec::new();
+        }
+        ReplyTo::Look(sandbox, tab) => {
             return inspect::answered(state, &sandbox, tab, Err(failure));
         }
         _ => {}
@@ -349,8 +355,8 @@ fn collected(
     match what {
         Collected::Preview(sandbox, path) => {
             let outcome = failure.map_or(Ok((bytes, full)), Err);
-            let wishes = state.files.previewed(&sandbox, &path, outcome);
-            let mut effects = apply_intents::all(state, wishes);
+            let intents = state.files.previewed(&sandbox, &path, outcome);
+            let mut effects = apply_intents::all(state, intents);
             if let Some((sandbox, path)) = state.transfers.next_preview.take() {
                 effects.extend(streams::preview(state, sandbox, path));
             }
@@ -358,10 +364,10 @@ fn collected(
         }
         Collected::Edit(sandbox, path, known) => {
             let is_read = failure.is_none();
-            let wishes = state
+            let intents = state
                 .editor
                 .loaded(sandbox, path, known, failure.map_or(Ok(bytes), Err));
-            let mut effects = apply_intents::all(state, wishes);
+            let mut effects = apply_intents::all(state, intents);
             effects.extend(super::on_action::focus(state, crate::app::Pane::Editor));
             if std::mem::take(&mut state.transfers.then_external) && is_read {
                 effects.extend(super::on_action::edit_externally(state));
@@ -380,7 +386,12 @@ fn sent(state: &mut AppState, then: Sent, outcome: Result<ExecEnd, Failure>) -> 
                 sandbox: sandbox.clone(),
                 op: FileOp::Stat(path.clone()),
             };
-            vec![submit(state, command, "", For::AfterSave(sandbox, path))]
+            vec![submit(
+                state,
+                command,
+                "",
+                ReplyTo::AfterSave(sandbox, path),
+            )]
         }
         Sent::Saved(_, path) => {
             state.say(

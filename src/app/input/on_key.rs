@@ -49,8 +49,8 @@ fn typed(state: &mut AppState, key: Key) -> Vec<Effect> {
         }
         (None, Mode::Edit) => {
             state.editor.type_key(key);
-            let wishes = state.editor.take_wishes();
-            return apply_intents::all(state, wishes);
+            let intents = state.editor.take_intents();
+            return apply_intents::all(state, intents);
         }
         (None, Mode::Term) => return streams::shell_key(state, key),
         _ => {}
@@ -67,8 +67,8 @@ pub(crate) fn paste(state: &mut AppState, text: &str) -> Vec<Effect> {
         (Some(Overlay::Run(form)), _) => form.paste(text),
         (Some(Overlay::Palette(palette)), _) => palette.line.insert(text),
         (None, Mode::Edit) => {
-            let wishes = state.editor.paste(text);
-            return apply_intents::all(state, wishes);
+            let intents = state.editor.paste(text);
+            return apply_intents::all(state, intents);
         }
         (None, Mode::Term) => return streams::shell_paste(state, text),
         _ => {}

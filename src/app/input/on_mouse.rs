@@ -167,7 +167,7 @@ fn press_files(state: &mut AppState, spot: Spot, had_keys: bool) -> Vec<Effect> 
         return Vec::new();
     }
     let before = state.files.cursor().selected();
-    let mut wishes = state.files.click(usize::from(spot.row));
+    let mut intents = state.files.click(usize::from(spot.row));
     let is_same = state.files.cursor().selected() == before
         && state
             .files
@@ -176,9 +176,9 @@ fn press_files(state: &mut AppState, spot: Spot, had_keys: bool) -> Vec<Effect> 
             == Some(before);
     if had_keys && is_same {
         let page = usize::from(areas.list.height);
-        wishes.extend(state.files.on_action(Action::Open, page));
+        intents.extend(state.files.on_action(Action::Open, page));
     }
-    apply_intents::all(state, wishes)
+    apply_intents::all(state, intents)
 }
 
 fn press_output(state: &mut AppState, row: u16) {
@@ -218,6 +218,6 @@ fn wheel_files(state: &mut AppState, spot: Spot, lines: isize) -> Vec<Effect> {
         state.files.scroll_preview(lines);
         return Vec::new();
     }
-    let wishes = state.files.scroll(lines);
-    apply_intents::all(state, wishes)
+    let intents = state.files.scroll(lines);
+    apply_intents::all(state, intents)
 }

@@ -3,14 +3,14 @@
 use super::on_action;
 use super::on_action::{open, submit};
 use crate::app::flows::apply_intents;
-use crate::app::intent::Purpose;
+use crate::app::intent::PromptKind;
 use crate::app::overlays::create_form::CreateForm;
 use crate::app::overlays::overlay::{Ask, Confirm, Overlay, Palette};
 use crate::app::overlays::{
     cache, compare, completion, history, inspect, reap, run_form, scrolling, snippets,
 };
 use crate::app::panes::sandboxes::Column;
-use crate::app::pending::Purpose as For;
+use crate::app::pending::ReplyTo;
 use crate::app::{AppState, Effect};
 use crate::keymap::Action;
 use crate::protocol::Command;
@@ -80,47 +80,47 @@ pub(crate) fn asked_so_far(state: &mut AppState) {
     };
     let (purpose, text) = (ask.question.purpose.clone(), ask.line.text());
     match purpose {
-        Purpose::FilterSandboxes => state.sandboxes.set_filter(&text),
-        Purpose::FilterFiles => drop(state.files.answer(&purpose, &text)),
-        Purpose::SearchOutput => drop(state.output.answer(&purpose, &text)),
+        PromptKind::FilterSandboxes => state.sandboxes.set_filter(&text),
+        PromptKind::FilterFiles => drop(state.files.answer(&purpose, &text)),
+        PromptKind::SearchOutput => drop(state.output.answer(&purpose, &text)),
         _ => {}
     }
 }
 
-fn refuse(state: &mut AppState, purpose: &Purpose) -> Vec<Effect> {
+fn refuse(state: &mut AppState, purpose: &PromptKind) -> Vec<Effect> {
     match purpose {
-        Purpose::FilterSandboxes | Purpose::FilterFiles | Purpose::SearchOutput => {
+        PromptKind::FilterSandboxes | PromptKind::FilterFiles | PromptKind::SearchOutput => {
             answer(state, purpose, "")
         }
         _ => Vec::new(),
     }
 }
 
-fn answer(state: &mut AppState, purpose: &Purpose, text: &str) -> Vec<Effect> {
-    let wishes = match purpose {
-        Purpose::FilterSandboxes => {
+fn answer(state: &mut AppState, purpose: &PromptKind, text: &str) -> Vec<Effect> {
+    let intents = match purpose {
+        PromptKind::FilterSandboxes => {
             state.sandboxes.set_filter(text);
             Vec::new()
         }
-        Purpose::SearchOutput | Purpose::SaveOutput | Purpose::SendInput => {
+        PromptKind::SearchOutput | PromptKind::SaveOutput | PromptKind::SendInput => {
             state.output.answer(purpose, text)
         }
-        Purpose::FindInEditor
-        | Purpose::ReplaceInEditor
-        | Purpose::ReplaceBy { .. }
-        | Purpose::SaveBufferAs
-        | Purpose::Language => state.editor.answer(purpose, text),
-        Purpose::KeepSnippet | Purpose::RenameSnippet { .. } => {
+        PromptKind::FindInEditor
+        | PromptKind::ReplaceInEditor
+        | PromptKind::ReplaceBy { .. }
+        | PromptKind::SaveBufferAs
+        | PromptKind::Language => state.editor.answer(purpose, text),
+        PromptKind::KeepSnippet | PromptKind::RenameSnippet { .. } => {
             return snippets::answer(state, purpose, text);
         }
-        Purpose::FilterFiles
-        | Purpose::NewFile
-        | Purpose::NewFolder
-        | Purpose::RenameFile { .. }
-        | Purpose::Upload
-        | Purpose::Download => state.files.answer(purpose, text),
+        PromptKind::FilterFiles
+        | PromptKind::NewFile
+        | PromptKind::NewFolder
+        | PromptKind::RenameFile { .. }
+        | PromptKind::Upload
+        | PromptKind::Download => state.files.answer(purpose, text),
     };
-    apply_intents::all(state, wishes)
+    apply_intents::all(state, intents)
 }
 
 fn in_form(state: &mut AppState, mut form: Box<CreateForm>, action: Action) -> Vec<Effect> {
@@ -155,7 +155,7 @@ fn submit_form(state: &mut AppState, mut form: Box<CreateForm>) -> Vec<Effect> {
                 host: settings.host.clone(),
                 spec: Box::new(spec),
             };
-            vec![submit(state, command, &label, For::Create)]
+            vec![submit(state, command, &label, ReplyTo::Create)]
         }
         Err(failure) => {
             form.problem = Some(failure.message);

@@ -3,11 +3,11 @@
 use ratatui::layout::Rect;
 
 use super::overlay::{Confirm, Overlay};
-use crate::app::geometry::list_box::{Shape, Sheet};
+use crate::app::geometry::list_box::{ListBox, Shape};
 use crate::app::input::on_action::{open, submit};
 use crate::app::input::on_overlay::scrolled;
-use crate::app::pending::Purpose as For;
-use crate::app::{AppState, Effect, Tone, Wish};
+use crate::app::pending::ReplyTo;
+use crate::app::{AppState, Effect, Intent, Tone};
 use crate::domain::{Cleared, Stocked};
 use crate::keymap::Action;
 use crate::protocol::Command;
@@ -25,20 +25,25 @@ pub struct CachePanel {
 impl CachePanel {
     /// Places it.
     #[must_use]
-    pub fn sheet(&self, screen: Rect) -> Sheet {
+    pub fn list_box(&self, screen: Rect) -> ListBox {
         let shape = Shape {
             width: 96,
             head: 1,
             foot: 2,
         };
-        Sheet::new(screen, shape, self.all.len(), self.at)
+        ListBox::new(screen, shape, self.all.len(), self.at)
     }
 }
 
 /// Asks what there is.
 pub(crate) fn ask(state: &mut AppState) -> Vec<Effect> {
     let command = Command::Stock(state.settings.host.clone());
-    vec![submit(state, command, "looking for packages", For::Stock)]
+    vec![submit(
+        state,
+        command,
+        "looking for packages",
+        ReplyTo::Stock,
+    )]
 }
 
 /// Shows what there is.
@@ -68,7 +73,12 @@ pub(crate) fn run(state: &mut AppState, mut panel: Box<CachePanel>, action: Acti
         Action::Delete => delete(state, panel),
         Action::Prune => {
             let command = Command::PruneStock(state.settings.host.clone());
-            vec![submit(state, command, "removing old packages", For::Stock)]
+            vec![submit(
+                state,
+                command,
+                "removing old packages",
+                ReplyTo::Stock,
+            )]
         }
         other => match scrolled(state, other, panel.at) {
             Some(at) => {
@@ -92,7 +102,7 @@ fn delete(state: &mut AppState, panel: Box<CachePanel>) -> Vec<Effect> {
     let confirm = Confirm {
         question: format!("Remove {packages}? The next run installs them anew."),
         button: "Remove".to_owned(),
-        then: vec![Wish::Submit {
+        then: vec![Intent::Submit {
             command,
             label: "removing packages".to_owned(),
         }],

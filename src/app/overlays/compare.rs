@@ -3,7 +3,7 @@
 use super::history::HistoryPanel;
 use super::overlay::Overlay;
 use crate::app::input::on_action::{open, submit};
-use crate::app::pending::Purpose as For;
+use crate::app::pending::ReplyTo;
 use crate::app::{AppState, Effect};
 use crate::domain::{OutputChunk, Run, StreamId, StreamKind};
 use crate::protocol::{Command, Upto};
@@ -145,7 +145,7 @@ pub(crate) fn begin(state: &mut AppState, pair: [Run; 2]) -> Vec<Effect> {
             state,
             command,
             "reading what was printed",
-            For::Stream(stream),
+            ReplyTo::Stream(stream),
         )
     });
     effects.collect()

@@ -20,8 +20,8 @@ pub(crate) fn listed(
     folder: &Path,
     outcome: Result<Vec<String>, String>,
 ) -> Vec<Effect> {
-    if let Some(wishes) = state.files.host_listed(folder, &outcome) {
-        return apply_intents::all(state, wishes);
+    if let Some(intents) = state.files.host_listed(folder, &outcome) {
+        return apply_intents::all(state, intents);
     }
     let Some(Overlay::Ask(mut ask)) = state.view.overlay.clone() else {
         return Vec::new();
@@ -66,7 +66,7 @@ fn folder_of(state: &AppState, ask: &Ask) -> Option<PathBuf> {
 mod tests {
     use super::*;
     use crate::app::testing::App;
-    use crate::app::{Msg, Purpose};
+    use crate::app::{Msg, PromptKind};
 
     fn names() -> Vec<String> {
         let names = ["data-1.csv", "data-2.csv", "src/"];
@@ -77,11 +77,11 @@ mod tests {
     fn asking(typed: &str) -> App {
         let mut app = App::with(80, 24, &["alpha"]);
         let question = crate::app::Question {
-            purpose: Purpose::SaveOutput,
+            purpose: PromptKind::SaveOutput,
             label: "Save output to".into(),
             start: String::new(),
         };
-        apply_intents::all(&mut app.state, vec![crate::app::Wish::Ask(question)]);
+        apply_intents::all(&mut app.state, vec![crate::app::Intent::Ask(question)]);
         app.typed(typed);
         app.keys("tab");
         app

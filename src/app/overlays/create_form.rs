@@ -10,7 +10,7 @@ use ratatui::layout::Rect;
 
 use super::line::LineInput;
 use crate::app::geometry::layout::{form_area, form_parts};
-use crate::app::geometry::list_box::Sheet;
+use crate::app::geometry::list_box::ListBox;
 use crate::config::{Config, NewSandbox};
 use crate::domain::{Owner, SandboxSpec};
 use crate::keymap::Key;
@@ -92,17 +92,17 @@ impl CreateForm {
 
     /// Lists the fields in their place.
     #[must_use]
-    pub fn field_sheet(&self, screen: Rect) -> Sheet {
+    pub fn field_box(&self, screen: Rect) -> ListBox {
         let [body, ..] = self.parts(screen);
-        Sheet::bare(body, self.fields.len(), self.at)
+        ListBox::bare(body, self.fields.len(), self.at)
     }
 
     /// Lists what can be picked in its place; what is picked is in sight.
     #[must_use]
-    pub fn choice_sheet(&self, screen: Rect) -> Sheet {
+    pub fn choice_box(&self, screen: Rect) -> ListBox {
         let [_, body, ..] = self.parts(screen);
         let at = self.picked().unwrap_or(0);
-        Sheet::bare(body, self.choices().len(), at)
+        ListBox::bare(body, self.choices().len(), at)
     }
 
     /// Divides it: fields, what can be picked, what is wrong, keys.

@@ -8,12 +8,12 @@ use ratatui::layout::Rect;
 use super::overlay::Overlay;
 use super::run_form::{RunOptions, Target};
 use crate::app::flows::{apply_intents, foreign_runs, run_program, streams};
-use crate::app::geometry::list_box::{Shape, Sheet};
+use crate::app::geometry::list_box::{ListBox, Shape};
 use crate::app::input::on_action::{focus, open, submit};
 use crate::app::input::on_overlay::scrolled;
 use crate::app::overlays::compare;
-use crate::app::pending::Purpose as For;
-use crate::app::{AppState, Effect, Mode, Pane, Tone, Wish};
+use crate::app::pending::ReplyTo;
+use crate::app::{AppState, Effect, Intent, Mode, Pane, Tone};
 use crate::domain::{Code, ExecId, ExecSpec, Run, SandboxRef, StdinMode};
 use crate::keymap::Action;
 use crate::protocol::{Command, RunFilter};
@@ -52,13 +52,13 @@ impl HistoryPanel {
 
     /// Places it.
     #[must_use]
-    pub fn sheet(&self, screen: Rect) -> Sheet {
+    pub fn list_box(&self, screen: Rect) -> ListBox {
         let shape = Shape {
             width: 110,
             head: 1,
             foot: 1,
         };
-        Sheet::new(screen, shape, self.runs.len(), self.at)
+        ListBox::new(screen, shape, self.runs.len(), self.at)
     }
 
     /// Takes the list anew; the same run stays chosen.
@@ -145,7 +145,7 @@ fn request(state: &mut AppState, of: Of, label: &str) -> Vec<Effect> {
         },
     };
     let opens = !label.is_empty();
-    vec![submit(state, command, label, For::Runs { of, opens })]
+    vec![submit(state, command, label, ReplyTo::Runs { of, opens })]
 }
 
 /// Takes the list.
@@ -261,8 +261,8 @@ fn edit(state: &mut AppState, panel: Box<HistoryPanel>, run: &Run) -> Vec<Effect
     let language = languages.by_word(&code.language);
     let extension = language.as_ref().map_or("txt", |known| known.extension());
     let name = format!("run-{}.{extension}", short(&run.id));
-    let wishes = state.editor.open_text(&name, &code.text);
-    let mut effects = apply_intents::all(state, wishes);
+    let intents = state.editor.open_text(&name, &code.text);
+    let mut effects = apply_intents::all(state, intents);
     effects.extend(focus(state, Pane::Editor));
     effects
 }
@@ -273,14 +273,14 @@ fn cancel(state: &mut AppState, panel: Box<HistoryPanel>, run: &Run) -> Vec<Effe
         state.say(Tone::Plain, "This run is over already.");
         return open(state, Overlay::History(panel));
     }
-    let confirm = Wish::Confirm {
+    let confirm = Intent::Confirm {
         question: format!(
             "Stop {} in {}? All its processes are killed.",
             headline(run),
             run.name
         ),
         button: "Stop it".to_owned(),
-        then: vec![Wish::Submit {
+        then: vec![Intent::Submit {
             command: Command::CancelRun {
                 host: run.sandbox.host.clone(),
                 run: run.id.clone(),

@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::overlay::Overlay;
 use crate::app::input::on_action::submit;
-use crate::app::pending::Purpose as For;
+use crate::app::pending::ReplyTo;
 use crate::app::{AppState, Effect, Tone};
 use crate::domain::{Changes, Details, Process, SandboxRef};
 use crate::keymap::Action;
@@ -267,7 +267,7 @@ pub(crate) fn ask(state: &mut AppState) -> Vec<Effect> {
     let (sandbox, tab) = (view.sandbox.clone(), view.tab);
     let wanted = view.wanted(now);
     wanted
-        .map(|command| submit(state, command, "", For::Look(sandbox, tab)))
+        .map(|command| submit(state, command, "", ReplyTo::Look(sandbox, tab)))
         .into_iter()
         .collect()
 }

@@ -10,8 +10,8 @@ use super::reap::ReapPreview;
 use super::run_form::RunForm;
 use super::snippets::SnippetPanel;
 use crate::app::geometry::layout::palette_area;
-use crate::app::geometry::list_box::{Shape, Sheet};
-use crate::app::intent::{Question, Wish};
+use crate::app::geometry::list_box::{ListBox, Shape};
+use crate::app::intent::{Intent, Question};
 use crate::app::overlays::compare::Comparison;
 use crate::app::overlays::create_form::CreateForm;
 use crate::keymap::Action;
@@ -76,7 +76,7 @@ pub struct Confirm {
     /// The word on the button that does it.
     pub button: String,
     /// What to do on yes.
-    pub then: Vec<Wish>,
+    pub then: Vec<Intent>,
     /// Is the button that does it chosen?
     pub chosen: bool,
 }
@@ -120,13 +120,13 @@ impl Palette {
 
     /// Places it, with what was typed above so many found actions.
     #[must_use]
-    pub fn sheet(&self, screen: Rect, found: usize) -> Sheet {
+    pub fn list_box(&self, screen: Rect, found: usize) -> ListBox {
         let shape = Shape {
             width: 72,
             head: 1,
             foot: 0,
         };
-        Sheet::within(palette_area(screen), shape, found, self.chosen)
+        ListBox::within(palette_area(screen), shape, found, self.chosen)
     }
 
     /// Moves the choice.

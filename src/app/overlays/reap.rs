@@ -3,10 +3,10 @@
 use ratatui::layout::Rect;
 
 use super::overlay::Overlay;
-use crate::app::geometry::list_box::{Shape, Sheet};
+use crate::app::geometry::list_box::{ListBox, Shape};
 use crate::app::input::on_action::{open, submit};
 use crate::app::input::on_overlay::scrolled;
-use crate::app::pending::Purpose as For;
+use crate::app::pending::ReplyTo;
 use crate::app::{AppState, Effect, Tone};
 use crate::config::ManagerSettings;
 use crate::domain::{ReapRules, Reaped, Verdict};
@@ -27,13 +27,13 @@ pub struct ReapPreview {
 impl ReapPreview {
     /// Places it.
     #[must_use]
-    pub fn sheet(&self, screen: Rect) -> Sheet {
+    pub fn list_box(&self, screen: Rect) -> ListBox {
         let shape = Shape {
             width: 92,
             head: 0,
             foot: 2,
         };
-        Sheet::new(screen, shape, self.rows.len(), self.at)
+        ListBox::new(screen, shape, self.rows.len(), self.at)
     }
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn ask(state: &mut AppState) -> Vec<Effect> {
         state,
         command,
         "looking for idle sandboxes",
-        For::Reap,
+        ReplyTo::Reap,
     )]
 }
 
@@ -172,5 +172,5 @@ fn reap(state: &mut AppState, preview: &ReapPreview) -> Vec<Effect> {
         rules: rules(&state.settings.config.manager),
         only: Some(only),
     };
-    vec![submit(state, command, &label, For::Reap)]
+    vec![submit(state, command, &label, ReplyTo::Reap)]
 }

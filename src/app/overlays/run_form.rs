@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use super::line::LineInput;
 use super::overlay::Overlay;
 use crate::app::flows::run_program;
-use crate::app::geometry::list_box::{Shape, Sheet};
+use crate::app::geometry::list_box::{ListBox, Shape};
 use crate::app::input::on_action::open;
 use crate::app::overlays::create_form::Field;
 use crate::app::{AppState, Effect};
@@ -88,13 +88,13 @@ impl RunForm {
 
     /// Places it: fields, and below them what is known of the code and what is wrong.
     #[must_use]
-    pub fn sheet(&self, screen: Rect) -> Sheet {
+    pub fn list_box(&self, screen: Rect) -> ListBox {
         let shape = Shape {
             width: 84,
             head: 0,
             foot: 4,
         };
-        Sheet::new(screen, shape, self.fields.len(), self.at)
+        ListBox::new(screen, shape, self.fields.len(), self.at)
     }
 
     /// Takes a key into the field.

@@ -4,11 +4,11 @@ use ratatui::layout::Rect;
 
 use super::overlay::{Confirm, Overlay};
 use crate::app::flows::apply_intents;
-use crate::app::geometry::list_box::{Shape, Sheet};
+use crate::app::geometry::list_box::{ListBox, Shape};
 use crate::app::input::on_action;
 use crate::app::input::on_action::open;
 use crate::app::input::on_overlay::scrolled;
-use crate::app::{AppState, Effect, Pane, Purpose, Question, Tone, Wish};
+use crate::app::{AppState, Effect, Intent, Pane, PromptKind, Question, Tone};
 use crate::code::Language;
 use crate::keymap::Action;
 
@@ -81,13 +81,13 @@ pub struct SnippetPanel {
 impl SnippetPanel {
     /// Places it.
     #[must_use]
-    pub fn sheet(&self, screen: Rect) -> Sheet {
+    pub fn list_box(&self, screen: Rect) -> ListBox {
         let shape = Shape {
             width: 68,
             head: 0,
             foot: 0,
         };
-        Sheet::new(screen, shape, self.entries.len(), self.at)
+        ListBox::new(screen, shape, self.entries.len(), self.at)
     }
 }
 
@@ -115,22 +115,22 @@ pub(crate) fn save(state: &mut AppState) -> Vec<Effect> {
         .unwrap_or_default()
         .to_owned();
     let question = Question {
-        purpose: Purpose::KeepSnippet,
+        purpose: PromptKind::KeepSnippet,
         label: "Keep as snippet".to_owned(),
         start,
     };
-    apply_intents::all(state, vec![Wish::Ask(question)])
+    apply_intents::all(state, vec![Intent::Ask(question)])
 }
 
 /// Takes the answer to a question of the library's.
-pub(crate) fn answer(state: &mut AppState, purpose: &Purpose, name: &str) -> Vec<Effect> {
+pub(crate) fn answer(state: &mut AppState, purpose: &PromptKind, name: &str) -> Vec<Effect> {
     let name = name.trim().to_owned();
     if let Some(why) = refusal(&name) {
         state.say(Tone::Bad, why);
         return Vec::new();
     }
     let op = match purpose {
-        Purpose::RenameSnippet { from } => SnippetOp::Rename {
+        PromptKind::RenameSnippet { from } => SnippetOp::Rename {
             from: from.clone(),
             to: name,
         },
@@ -186,8 +186,8 @@ fn show(state: &mut AppState, names: Vec<String>) -> Vec<Effect> {
 }
 
 fn open_text(state: &mut AppState, name: &str, text: &str) -> Vec<Effect> {
-    let wishes = state.editor.open_text(name, text);
-    let mut effects = apply_intents::all(state, wishes);
+    let intents = state.editor.open_text(name, text);
+    let mut effects = apply_intents::all(state, intents);
     effects.extend(on_action::focus(state, Pane::Editor));
     effects
 }
@@ -206,7 +206,7 @@ fn confirm(state: &mut AppState, question: String, button: &str, op: SnippetOp) 
     let confirm = Confirm {
         question,
         button: button.to_owned(),
-        then: vec![Wish::Snippet(op)],
+        then: vec![Intent::Snippet(op)],
         chosen: false,
     };
     open(state, Overlay::Confirm(confirm))
@@ -235,9 +235,9 @@ pub(crate) fn run(
             let question = Question {
                 label: format!("New name of {name}"),
                 start: name.clone(),
-                purpose: Purpose::RenameSnippet { from: name },
+                purpose: PromptKind::RenameSnippet { from: name },
             };
-            apply_intents::all(state, vec![Wish::Ask(question)])
+            apply_intents::all(state, vec![Intent::Ask(question)])
         }
         (other, _) => match scrolled(state, other, panel.at) {
             Some(at) => {

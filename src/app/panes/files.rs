@@ -22,7 +22,7 @@ pub use listing::{Listing, is_hidden};
 pub use preview::{Content, HEX_WIDTH, PREVIEW_LIMIT, Preview, PreviewLine};
 
 use crate::app::geometry::cursor::ListCursor;
-use crate::app::intent::Wish;
+use crate::app::intent::Intent;
 use crate::domain::{FileEntry, SandboxPath, SandboxRef};
 use crate::keymap::Action;
 use crate::protocol::{Failure, FailureKind};
@@ -164,7 +164,7 @@ impl FilesState {
     }
 
     /// Shows another sandbox in the folder it was left in, or none.
-    pub fn show(&mut self, sandbox: Option<(SandboxRef, String, SandboxPath)>) -> Vec<Wish> {
+    pub fn show(&mut self, sandbox: Option<(SandboxRef, String, SandboxPath)>) -> Vec<Intent> {
         let Some((sandbox, name, work_dir)) = sandbox else {
             self.place = None;
             self.forget();
@@ -186,7 +186,7 @@ impl FilesState {
     }
 
     /// Lists again what an engine could not see while the sandbox was frozen.
-    pub fn thawed(&mut self) -> Vec<Wish> {
+    pub fn thawed(&mut self) -> Vec<Intent> {
         let refused = self.failure().map(|failure| failure.kind) == Some(FailureKind::Conflict);
         if refused && self.pending.is_none() {
             return self.list();
@@ -195,7 +195,7 @@ impl FilesState {
     }
 
     /// Does what a key asks for; `page` is how many rows of the list are on screen.
-    pub fn on_action(&mut self, action: Action, page: usize) -> Vec<Wish> {
+    pub fn on_action(&mut self, action: Action, page: usize) -> Vec<Intent> {
         self.page = page;
         let len = self.listing.len();
         if self.cursor.on_action(action, len, page) {
@@ -222,13 +222,13 @@ impl FilesState {
         }
     }
 
-    /// Takes the answer to a `Wish::List`; one for a folder that was left is ignored.
+    /// Takes the answer to a `Intent::List`; one for a folder that was left is ignored.
     pub fn listed(
         &mut self,
         sandbox: &SandboxRef,
         path: &SandboxPath,
         outcome: Result<Vec<FileEntry>, Failure>,
-    ) -> Vec<Wish> {
+    ) -> Vec<Intent> {
         let place = self.place.as_ref();
         let is_asked =
             |p: &Place| p.sandbox == *sandbox && p.folder == *path && p.shows == Shows::Folder;
@@ -238,25 +238,25 @@ impl FilesState {
         self.take_listing(outcome)
     }
 
-    fn take_listing(&mut self, outcome: Result<Vec<FileEntry>, Failure>) -> Vec<Wish> {
+    fn take_listing(&mut self, outcome: Result<Vec<FileEntry>, Failure>) -> Vec<Intent> {
         let pending = self.pending.take();
-        let mut wishes = match outcome {
+        let mut intents = match outcome {
             Ok(entries) => self.take_entries(entries),
             Err(failure) => self.take_failure(failure, pending),
         };
         if pending.is_some_and(|pending| pending.is_stale) && self.pending.is_none() {
-            wishes.extend(self.list());
+            intents.extend(self.list());
         }
-        wishes
+        intents
     }
 
-    /// Takes the answer to a `Wish::Preview`, and wishes the next when the selection has moved on.
+    /// Takes the answer to an `Intent::Preview`, and asks for the next when the selection has moved on.
     pub fn previewed(
         &mut self,
         sandbox: &SandboxRef,
         path: &SandboxPath,
         outcome: Result<(Vec<u8>, bool), Failure>,
-    ) -> Vec<Wish> {
+    ) -> Vec<Intent> {
         if self.place.as_ref().is_none_or(|p| p.sandbox != *sandbox) {
             return Vec::new();
         }
@@ -275,7 +275,7 @@ impl FilesState {
     }
 
     /// Lists again, because something in the sandbox was changed; many changes at once ask once.
-    pub fn changed(&mut self) -> Vec<Wish> {
+    pub fn changed(&mut self) -> Vec<Intent> {
         match &mut self.pending {
             Some(pending) => pending.is_stale = true,
             None => return self.list(),
@@ -290,12 +290,12 @@ impl FilesState {
     }
 
     /// Moves the list under the mouse wheel.
-    pub fn scroll(&mut self, lines: isize) -> Vec<Wish> {
+    pub fn scroll(&mut self, lines: isize) -> Vec<Intent> {
         self.cursor.scroll(lines, self.listing.len(), self.page);
         self.look()
     }
 
-    fn turn_preview(&mut self, lines: isize) -> Vec<Wish> {
+    fn turn_preview(&mut self, lines: isize) -> Vec<Intent> {
         self.scroll_preview(lines);
         Vec::new()
     }
@@ -310,7 +310,7 @@ impl FilesState {
     }
 
     /// Selects what is drawn in a row of the list.
-    pub fn click(&mut self, row: usize) -> Vec<Wish> {
+    pub fn click(&mut self, row: usize) -> Vec<Intent> {
         let len = self.listing.len();
         if let Some(row) = self.cursor.row_at(row, len) {
             self.cursor.select(row, len, self.page);

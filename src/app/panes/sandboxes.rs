@@ -2,12 +2,12 @@
 
 pub mod columns;
 mod freeze;
+mod intents;
 mod order;
 mod standings;
 #[cfg(test)]
 mod tests;
 mod usage;
-mod wishes;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -15,7 +15,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 pub use crate::app::geometry::column::Column;
 use crate::app::geometry::cursor::ListCursor;
-use crate::app::intent::Wish;
+use crate::app::intent::Intent;
 use crate::domain::{Happening, HostName, Phase, Sample, Sandbox, SandboxRef, Standing};
 use crate::keymap::Action;
 use order::{compare, matches};
@@ -313,7 +313,7 @@ impl SandboxesState {
     }
 
     /// Does what a key asks for.
-    pub fn on_action(&mut self, action: Action, page: usize) -> Vec<Wish> {
+    pub fn on_action(&mut self, action: Action, page: usize) -> Vec<Intent> {
         self.height = page.max(1);
         if self.cursor.on_action(action, self.order.len(), self.height) {
             return Vec::new();
@@ -326,7 +326,7 @@ impl SandboxesState {
             Action::SortReverse => self.turn_around(),
             Action::ToggleAll => self.toggle_all(),
             Action::Back => self.back(),
-            other => return self.wishes(other),
+            other => return self.intents(other),
         }
         Vec::new()
     }

@@ -136,8 +136,8 @@ fn many_tabs_become_a_number_and_long_lines_scroll() {
 #[test]
 fn selection_matches_and_code_keep_their_own_styles() {
     let mut state = opened("/workspace/a.py", b"if x: # if\npass\n");
-    state.answer(&crate::app::Purpose::FindInEditor, "IF");
-    state.answer(&crate::app::Purpose::FindInEditor, "if");
+    state.answer(&crate::app::PromptKind::FindInEditor, "IF");
+    state.answer(&crate::app::PromptKind::FindInEditor, "if");
     while state.advance_highlighting() {}
     let theme = Theme::dark();
     let cells = drawn(&state, &theme, 60, 4);

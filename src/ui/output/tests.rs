@@ -9,7 +9,7 @@ use ratatui::backend::TestBackend;
 use ratatui::style::{Color, Modifier};
 
 use super::*;
-use crate::app::Purpose;
+use crate::app::PromptKind;
 use crate::app::panes::output::{MOST_LINES, RunInfo};
 use crate::domain::{
     Ended, ExecEnd, HostName, OutputChunk, SandboxId, SandboxRef, StreamId, StreamKind,
@@ -138,7 +138,7 @@ fn shows_times_places_and_matches() {
     for action in [Action::Timestamps, Action::PageUp] {
         state.on_action(action, 7, now());
     }
-    state.answer(&Purpose::SearchOutput, "line 3");
+    state.answer(&PromptKind::SearchOutput, "line 3");
     assert_snapshot!(screen(&state, 60, 8), @r"
      03:04:05 line 27                                           |
      03:04:05 line 28                                           |
@@ -278,7 +278,7 @@ fn draws_in_areas_of_any_size() {
         StreamKind::Stderr,
         &"👩\u{200d}👧".repeat(3_000),
     );
-    state.answer(&Purpose::SearchOutput, "👧");
+    state.answer(&PromptKind::SearchOutput, "👧");
     for round in 0..4 {
         for (width, height) in (0..40).flat_map(|width| (0..5).map(move |height| (width, height))) {
             let area = Rect::new(2, 1, width, height);

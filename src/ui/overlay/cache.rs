@@ -18,19 +18,19 @@ const ROOMY: u16 = 76;
 
 /// Draws the panel.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, panel: &CachePanel) {
-    let sheet = panel.sheet(frame.area());
+    let list_box = panel.list_box(frame.area());
     let title = "Packages: d removes, p clears out the old, Esc closes";
-    popup(frame, sheet.area, title, theme);
-    let is_roomy = sheet.body.width >= ROOMY;
+    popup(frame, list_box.area, title, theme);
+    let is_roomy = list_box.body.width >= ROOMY;
     let head = if is_roomy { HEAD } else { SHORT_HEAD };
     let muted = theme.style(Role::Muted);
-    frame.render_widget(Line::styled(head, muted), sheet.head);
-    choose(frame, &sheet, theme, |at| {
+    frame.render_widget(Line::styled(head, muted), list_box.head);
+    choose(frame, &list_box, theme, |at| {
         let one = panel.all.get(at)?;
         let role = if one.expired { Role::Muted } else { Role::Text };
         Some(Line::styled(line(state, one, is_roomy), theme.style(role)))
     });
-    frame.render_widget(Line::styled(foot(state, panel), muted), sheet.note());
+    frame.render_widget(Line::styled(foot(state, panel), muted), list_box.note());
 }
 
 fn line(state: &AppState, one: &Stocked, is_roomy: bool) -> String {

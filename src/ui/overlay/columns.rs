@@ -12,10 +12,10 @@ use crate::ui::widgets::popup;
 
 /// Draws the columns with a mark before those that are wanted.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, at: usize) {
-    let sheet = list_box::columns(frame.area(), at);
-    popup(frame, sheet.area, "Columns: Space shows or hides", theme);
+    let list_box = list_box::columns(frame.area(), at);
+    popup(frame, list_box.area, "Columns: Space shows or hides", theme);
     let hidden = state.sandboxes.hidden();
-    choose(frame, &sheet, theme, |at| {
+    choose(frame, &list_box, theme, |at| {
         let column = Column::ALL.get(at)?;
         let mark = match column {
             Column::Name => "[always]",
@@ -27,5 +27,5 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, at: u
     });
     let words = "Shown as far as the width allows.";
     let words = Line::styled(words, theme.style(Role::Muted));
-    frame.render_widget(words, sheet.note());
+    frame.render_widget(words, list_box.note());
 }

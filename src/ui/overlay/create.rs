@@ -23,7 +23,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, theme: &Theme, form: &CreateForm) {
     popup(frame, area, "New sandbox", theme);
     let [_, _, problem, keys] = form.parts(frame.area());
     draw_choices(frame, theme, form);
-    let rows = form.field_sheet(frame.area()).rows();
+    let rows = form.field_box(frame.area()).rows();
     for (field, (at, row)) in form.fields.iter().zip(rows) {
         draw_field(frame, theme, field, row, at == form.at);
         if field.label == "image" {
@@ -57,15 +57,15 @@ fn keys_line(theme: &Theme, form: &CreateForm) -> Line<'static> {
 
 /// Lists what can be picked, with what is picked in sight.
 fn draw_choices(frame: &mut Frame<'_>, theme: &Theme, form: &CreateForm) {
-    let sheet = form.choice_sheet(frame.area());
+    let list_box = form.choice_box(frame.area());
     let (choices, picked) = (form.choices(), form.picked());
     let widest = choices
         .iter()
         .map(|choice| display_width(&choice.value))
         .max();
-    let room = usize::from(sheet.body.width).saturating_sub(LABEL + NOTE + 2);
+    let room = usize::from(list_box.body.width).saturating_sub(LABEL + NOTE + 2);
     let width = widest.unwrap_or(0).min(room);
-    for (choice, (at, row)) in choices.iter().skip(sheet.first()).zip(sheet.rows()) {
+    for (choice, (at, row)) in choices.iter().skip(list_box.first()).zip(list_box.rows()) {
         let role = if Some(at) == picked {
             Role::Selection
         } else {

@@ -8,7 +8,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::lines::choose;
 use crate::app::geometry::layout::confirm_area;
 use crate::app::overlays::overlay::{Ask, Confirm, Palette};
-use crate::app::{AppState, Purpose};
+use crate::app::{AppState, PromptKind};
 use crate::text::{display_width, pad, safe_line, truncate};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::popup;
@@ -84,7 +84,7 @@ pub(super) fn ask(frame: &mut Frame<'_>, theme: &Theme, ask: &Ask) {
     offers(frame, theme, &ask.offers, row);
     let used = start + display_width(after) + 2;
     let hint = match ask.question.purpose {
-        Purpose::Upload => MANY_HINT,
+        PromptKind::Upload => MANY_HINT,
         _ => TAB_HINT,
     };
     if ask.question.purpose.is_host_path() && used + display_width(hint) <= usize::from(row.width) {
@@ -148,10 +148,10 @@ fn offers(frame: &mut Frame<'_>, theme: &Theme, offers: &[String], below: Rect) 
 /// Draws the actions that were found.
 pub(super) fn palette(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, palette: &Palette) {
     let found = palette.found(state.settings.read_only);
-    let sheet = palette.sheet(frame.area(), found.len());
+    let list_box = palette.list_box(frame.area(), found.len());
     let title = "Do what? Type a part of it, Enter does it";
-    popup(frame, sheet.area, title, theme);
-    let row = sheet.head;
+    popup(frame, list_box.area, title, theme);
+    let row = list_box.head;
     frame.render_widget(Line::raw(format!("> {}", palette.line.text())), row);
     let column = u16::try_from(2 + display_width(&palette.line.before_cursor())).unwrap_or(0);
     frame.set_cursor_position(Position::new(
@@ -160,9 +160,9 @@ pub(super) fn palette(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, pa
     ));
     if found.is_empty() {
         let words = Line::styled("Nothing is called so.", theme.style(Role::Muted));
-        frame.render_widget(words, sheet.body);
+        frame.render_widget(words, list_box.body);
     }
-    choose(frame, &sheet, theme, |at| {
+    choose(frame, &list_box, theme, |at| {
         let action = found.get(at)?;
         let keys = state
             .settings

@@ -24,21 +24,21 @@ const ROOMY: u16 = 90;
 pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, panel: &HistoryPanel) {
     let of = panel.of.as_ref();
     let of = of.map_or("all sandboxes".to_owned(), |(_, name)| safe_line(name));
-    let sheet = panel.sheet(frame.area());
-    popup(frame, sheet.area, &format!("Runs of {of}"), theme);
+    let list_box = panel.list_box(frame.area());
+    popup(frame, list_box.area, &format!("Runs of {of}"), theme);
     let muted = theme.style(Role::Muted);
     let table = Table {
         state,
         theme,
         panel,
-        is_roomy: sheet.body.width >= ROOMY,
+        is_roomy: list_box.body.width >= ROOMY,
     };
     let head = if table.is_roomy { HEAD } else { SHORT_HEAD };
-    frame.render_widget(Line::styled(head, muted), sheet.head);
-    choose(frame, &sheet, theme, |at| {
+    frame.render_widget(Line::styled(head, muted), list_box.head);
+    choose(frame, &list_box, theme, |at| {
         Some(table.line(panel.runs.get(at)?))
     });
-    frame.render_widget(Line::styled(foot(panel), muted), sheet.note());
+    frame.render_widget(Line::styled(foot(panel), muted), list_box.note());
 }
 
 /// The runs, one in a line.

@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Margin, Rect};
 use ratatui::text::{Line, Span};
 
-use crate::app::geometry::list_box::Sheet;
+use crate::app::geometry::list_box::ListBox;
 use crate::describe::Mood;
 use crate::text::{pad, truncate};
 use crate::ui::theme::{Role, Theme};
@@ -63,22 +63,22 @@ pub(super) fn fit(line: Line<'static>, width: u16) -> Line<'static> {
 /// Draws the rows of a list that are in sight, the chosen one as such; where not all are, the border says so.
 pub(super) fn choose(
     frame: &mut Frame<'_>,
-    sheet: &Sheet,
+    list_box: &ListBox,
     theme: &Theme,
     line: impl Fn(usize) -> Option<Line<'static>>,
 ) {
-    for (at, place) in sheet.rows() {
+    for (at, place) in list_box.rows() {
         if let Some(line) = line(at) {
             frame.render_widget(fit(line, place.width), place);
         }
-        if at == sheet.at {
+        if at == list_box.at {
             let chosen = theme.style(Role::Selection);
             frame.buffer_mut().set_style(place, chosen);
         }
     }
-    if sheet.count > usize::from(sheet.body.height) {
-        let border = sheet.area.rows().next_back().unwrap_or(sheet.area);
-        let words = format!(" {} of {} ", sheet.at + 1, sheet.count);
+    if list_box.count > usize::from(list_box.body.height) {
+        let border = list_box.area.rows().next_back().unwrap_or(list_box.area);
+        let words = format!(" {} of {} ", list_box.at + 1, list_box.count);
         let words = Line::from(Span::styled(words, theme.style(Role::Muted)));
         frame.render_widget(words.right_aligned(), border.inner(Margin::new(1, 0)));
     }

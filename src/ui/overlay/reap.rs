@@ -12,17 +12,20 @@ use crate::ui::widgets::popup;
 
 /// Draws the preview.
 pub(super) fn draw(frame: &mut Frame<'_>, theme: &Theme, preview: &ReapPreview) {
-    let sheet = preview.sheet(frame.area());
+    let list_box = preview.list_box(frame.area());
     let title = "Reap: Space unticks, Enter removes, Esc leaves all";
-    popup(frame, sheet.area, title, theme);
+    popup(frame, list_box.area, title, theme);
     let muted = theme.style(Role::Muted);
     if preview.rows.is_empty() {
-        frame.render_widget(Line::styled("There are no sandboxes.", muted), sheet.body);
+        frame.render_widget(
+            Line::styled("There are no sandboxes.", muted),
+            list_box.body,
+        );
     }
-    choose(frame, &sheet, theme, |at| {
+    choose(frame, &list_box, theme, |at| {
         Some(line(preview.rows.get(at)?, theme))
     });
-    frame.render_widget(Line::styled(foot(preview), muted), sheet.note());
+    frame.render_widget(Line::styled(foot(preview), muted), list_box.note());
 }
 
 fn line(row: &ReapRow, theme: &Theme) -> Line<'static> {

@@ -15,16 +15,16 @@ use crate::ui::widgets::popup;
 
 /// Draws the form.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, form: &RunForm) {
-    let sheet = form.sheet(frame.area());
+    let list_box = form.list_box(frame.area());
     let title = "Run: Enter runs, Tab goes to the next field, Esc cancels";
-    popup(frame, sheet.area, title, theme);
-    for (at, row) in sheet.rows() {
+    popup(frame, list_box.area, title, theme);
+    for (at, row) in list_box.rows() {
         if let Some(field) = form.fields.get(at) {
             draw_field(frame, theme, field, row, at == form.at);
         }
     }
     let [_, packages, findings, problem] =
-        Layout::vertical([Constraint::Length(1); 4]).areas(sheet.foot);
+        Layout::vertical([Constraint::Length(1); 4]).areas(list_box.foot);
     let muted = theme.style(Role::Muted);
     let words = Line::styled(packages_line(state), muted);
     frame.render_widget(fit(words, packages.width), packages);

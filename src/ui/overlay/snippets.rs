@@ -11,10 +11,10 @@ use crate::ui::widgets::popup;
 
 /// Draws the list.
 pub(super) fn draw(frame: &mut Frame<'_>, theme: &Theme, panel: &SnippetPanel) {
-    let sheet = panel.sheet(frame.area());
+    let list_box = panel.list_box(frame.area());
     let title = "Snippets: Enter opens, r renames, d deletes, Esc closes";
-    popup(frame, sheet.area, title, theme);
-    choose(frame, &sheet, theme, |at| {
+    popup(frame, list_box.area, title, theme);
+    choose(frame, &list_box, theme, |at| {
         let (words, role) = match panel.entries.get(at)? {
             Entry::Own(name) => (format!(" {}", safe_line(name)), Role::Text),
             Entry::Starter(language) => {

@@ -131,10 +131,10 @@ fn press_tab(state: &mut AppState, area: Rect, at: Position) -> Vec<Effect> {
 
 /// Chooses a row; what that does is what it does by keys in such a list.
 fn press_row(state: &mut AppState, at: Position) -> Vec<Effect> {
-    let Some(sheet) = list_box::of(state) else {
+    let Some(list_box) = list_box::of(state) else {
         return Vec::new();
     };
-    let (Some(row), Some(overlay)) = (sheet.row_at(at), &mut state.view.overlay) else {
+    let (Some(row), Some(overlay)) = (list_box.row_at(at), &mut state.view.overlay) else {
         return Vec::new();
     };
     list_box::choose(overlay, row);
@@ -142,7 +142,7 @@ fn press_row(state: &mut AppState, at: Position) -> Vec<Effect> {
         Overlay::Palette(_) => Action::Accept,
         Overlay::Columns { .. } | Overlay::Reap(_) => Action::Mark,
         // As with files, one more click on the same opens it.
-        Overlay::History(_) | Overlay::Snippets(_) if row == sheet.at => Action::Open,
+        Overlay::History(_) | Overlay::Snippets(_) if row == list_box.at => Action::Open,
         _ => return Vec::new(),
     };
     on_overlay::run(state, action)
@@ -154,9 +154,9 @@ fn press_form(state: &mut AppState, at: Position) {
     let Some(Overlay::Create(form)) = &mut state.view.overlay else {
         return;
     };
-    if let Some(field) = form.field_sheet(screen).row_at(at) {
+    if let Some(field) = form.field_box(screen).row_at(at) {
         form.go_to(field);
-    } else if let Some(choice) = form.choice_sheet(screen).row_at(at) {
+    } else if let Some(choice) = form.choice_box(screen).row_at(at) {
         form.pick_at(choice);
         form.refresh(&state.settings.config);
     }

@@ -3,7 +3,7 @@
 use super::buffer::{Buffer, longest, too_big};
 use super::keys::Motion;
 use super::{EditorState, FIRST_SCREEN, Grammars, ReadOnly, Text};
-use crate::app::{Purpose, Question, Tone, Wish};
+use crate::app::{Intent, PromptKind, Question, Tone};
 use crate::code::Language;
 use crate::keymap::Action;
 
@@ -20,7 +20,7 @@ impl EditorState {
         self.goal = None;
     }
 
-    pub(super) fn run(&mut self) -> Vec<Wish> {
+    pub(super) fn run(&mut self) -> Vec<Intent> {
         let buffer = self.current();
         if buffer
             .text
@@ -41,29 +41,29 @@ impl EditorState {
             return self.ask_language();
         };
         let code = self.current_text();
-        vec![Wish::Run { code, language }]
+        vec![Intent::Run { code, language }]
     }
 
     /// The same as a run, but how is asked first.
-    pub(super) fn run_options(&mut self) -> Vec<Wish> {
-        let ask = |wish| match wish {
-            Wish::Run { code, language } => Wish::RunForm { code, language },
+    pub(super) fn run_options(&mut self) -> Vec<Intent> {
+        let ask = |intent| match intent {
+            Intent::Run { code, language } => Intent::RunForm { code, language },
             other => other,
         };
         self.run().into_iter().map(ask).collect()
     }
 
-    pub(super) fn ask_language(&self) -> Vec<Wish> {
+    pub(super) fn ask_language(&self) -> Vec<Intent> {
         let names = self.languages.names();
         let now = self.current().language.as_ref();
-        vec![Wish::Ask(Question {
-            purpose: Purpose::Language,
+        vec![Intent::Ask(Question {
+            purpose: PromptKind::Language,
             label: format!("Language ({names})"),
             start: now.map_or("", Language::name).to_owned(),
         })]
     }
 
-    pub(super) fn choose_language(&mut self, answer: &str) -> Vec<Wish> {
+    pub(super) fn choose_language(&mut self, answer: &str) -> Vec<Intent> {
         let run = std::mem::take(&mut self.run_once_known);
         let Some(language) = self.languages.by_word(answer.trim()) else {
             let names = self.languages.names();
@@ -73,7 +73,7 @@ impl EditorState {
         if run { self.run() } else { Vec::new() }
     }
 
-    pub(super) fn open_untitled(&mut self) -> Vec<Wish> {
+    pub(super) fn open_untitled(&mut self) -> Vec<Intent> {
         let language = self.current().language.clone();
         let language = language.or_else(|| self.languages.first());
         let id = self.next_id();
@@ -82,7 +82,7 @@ impl EditorState {
     }
 
     /// Opens a text that lies in no sandbox.
-    pub fn open_text(&mut self, name: &str, text: &str) -> Vec<Wish> {
+    pub fn open_text(&mut self, name: &str, text: &str) -> Vec<Intent> {
         let text = clean(text);
         if let Some(limit) = too_big(text.matches('\n').count() + 1, text.len(), longest(&text)) {
             let words = format!("{name} was not opened: the editor takes at most {limit}");
@@ -97,25 +97,25 @@ impl EditorState {
         Vec::new()
     }
 
-    pub(super) fn close_or_ask(&mut self) -> Vec<Wish> {
+    pub(super) fn close_or_ask(&mut self) -> Vec<Intent> {
         let buffer = self.current();
         if buffer.is_dirty() {
-            return vec![Wish::Confirm {
+            return vec![Intent::Confirm {
                 question: format!("Close {} and lose its unsaved changes?", buffer.name),
                 button: "Close".to_owned(),
-                then: vec![Wish::Close],
+                then: vec![Intent::Close],
             }];
         }
         self.close_current();
         Vec::new()
     }
 
-    pub(super) fn turn(&mut self, tabs: usize) -> Vec<Wish> {
+    pub(super) fn turn(&mut self, tabs: usize) -> Vec<Intent> {
         self.show_tab((self.current + tabs) % self.buffers.len());
         Vec::new()
     }
 
-    pub(super) fn walk(&mut self, step: impl FnOnce(&mut Text) -> bool, word: &str) -> Vec<Wish> {
+    pub(super) fn walk(&mut self, step: impl FnOnce(&mut Text) -> bool, word: &str) -> Vec<Intent> {
         self.goal = None;
         let buffer = self.current_mut();
         buffer.follow();
@@ -125,16 +125,16 @@ impl EditorState {
         say(Tone::Plain, &format!("Nothing to {word}"))
     }
 
-    pub(super) fn copy(&mut self, text: Option<String>) -> Vec<Wish> {
+    pub(super) fn copy(&mut self, text: Option<String>) -> Vec<Intent> {
         let Some(text) = text else {
             return Vec::new();
         };
         self.clip.clone_from(&text);
-        vec![Wish::Copy(text)]
+        vec![Intent::Copy(text)]
     }
 
     /// Gives up the selection and the marks of a search.
-    pub(super) fn clear_marks(&mut self) -> Vec<Wish> {
+    pub(super) fn clear_marks(&mut self) -> Vec<Intent> {
         let text = &mut self.current_mut().text;
         text.deselect();
         text.search_for(None);
@@ -179,6 +179,6 @@ pub(super) fn clean(text: &str) -> String {
     text.chars().filter(is_text).collect()
 }
 
-fn say(tone: Tone, words: &str) -> Vec<Wish> {
-    vec![Wish::Toast(tone, words.to_owned())]
+fn say(tone: Tone, words: &str) -> Vec<Intent> {
+    vec![Intent::Toast(tone, words.to_owned())]
 }

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::EditorState;
 use super::buffer::{Buffer, Origin, ReadOnly, Saving, longest, split, too_big};
-use crate::app::{Expect, Purpose, Question, Tone, Wish};
+use crate::app::{Expect, Intent, PromptKind, Question, Tone};
 use crate::code::Languages;
 use crate::domain::{SandboxPath, SandboxRef};
 use crate::protocol::{Failure, FailureKind};
@@ -30,7 +30,7 @@ impl EditorState {
         path: SandboxPath,
         modified_at: Option<DateTime<Utc>>,
         bytes: Result<Vec<u8>, Failure>,
-    ) -> Vec<Wish> {
+    ) -> Vec<Intent> {
         let content = match bytes
             .map_err(|failure| failure.message)
             .and_then(|bytes| decode(&bytes))
@@ -55,7 +55,7 @@ impl EditorState {
         sandbox: SandboxRef,
         path: SandboxPath,
         outcome: Result<DateTime<Utc>, Failure>,
-    ) -> Vec<Wish> {
+    ) -> Vec<Intent> {
         let languages = self.languages.clone();
         let Some(buffer) = self.find_saving(&sandbox, &path) else {
             return Vec::new();
@@ -69,7 +69,7 @@ impl EditorState {
         }
     }
 
-    pub(super) fn save(&mut self) -> Vec<Wish> {
+    pub(super) fn save(&mut self) -> Vec<Intent> {
         let buffer = self.current_mut();
         if let Some(why) = buffer.read_only {
             return bad(format!("{} is read-only: {why}", buffer.name));
@@ -79,15 +79,15 @@ impl EditorState {
                 let expect = Expect::of(origin.known);
                 vec![buffer.write(Some(origin.sandbox), origin.path, expect)]
             }
-            None => vec![Wish::Ask(Question {
-                purpose: Purpose::SaveBufferAs,
+            None => vec![Intent::Ask(Question {
+                purpose: PromptKind::SaveBufferAs,
                 label: "Save in the sandbox as".to_owned(),
                 start: format!("{}/{}", String::from_utf8_lossy(HOME), buffer.name),
             })],
         }
     }
 
-    pub(super) fn save_as(&mut self, path: &str) -> Vec<Wish> {
+    pub(super) fn save_as(&mut self, path: &str) -> Vec<Intent> {
         let path = SandboxPath::parse(HOME)
             .and_then(|home| SandboxPath::resolve(path.trim().as_bytes(), &home));
         match path {
@@ -113,7 +113,7 @@ impl EditorState {
         self.buffers.iter_mut().find(is_it)
     }
 
-    fn open(&mut self, origin: Origin, content: Content) -> Vec<Wish> {
+    fn open(&mut self, origin: Origin, content: Content) -> Vec<Intent> {
         let name = safe_line(origin.path.file_name());
         let note = content.read_only.map(|why| read_only_note(&name, why));
         let id = self.next_id();
@@ -127,12 +127,12 @@ impl EditorState {
         note.into_iter().collect()
     }
 
-    fn reopen(&mut self, index: usize, origin: Origin, content: &Content) -> Vec<Wish> {
+    fn reopen(&mut self, index: usize, origin: Origin, content: &Content) -> Vec<Intent> {
         self.current = index;
         let buffer = self.current_mut();
         if buffer.is_dirty() {
             let words = format!("{} has unsaved changes; they were kept", buffer.name);
-            return vec![Wish::Toast(Tone::Plain, words)];
+            return vec![Intent::Toast(Tone::Plain, words)];
         }
         buffer.has_crlf = content.has_crlf;
         buffer.read_only = content.read_only;
@@ -148,12 +148,12 @@ impl EditorState {
 }
 
 impl Buffer {
-    fn write(&mut self, sandbox: Option<SandboxRef>, path: SandboxPath, expect: Expect) -> Wish {
+    fn write(&mut self, sandbox: Option<SandboxRef>, path: SandboxPath, expect: Expect) -> Intent {
         self.saving = Some(Saving {
             path: path.clone(),
             state: self.text.state(),
         });
-        Wish::SaveFile {
+        Intent::SaveFile {
             sandbox,
             path,
             text: self.file_text(),
@@ -168,7 +168,7 @@ impl Buffer {
         sandbox: SandboxRef,
         path: SandboxPath,
         at: DateTime<Utc>,
-    ) -> Vec<Wish> {
+    ) -> Vec<Intent> {
         let saving = self.saving.take();
         self.saved = saving.map(|saving| saving.state);
         let words = format!("Saved {}", show(&path));
@@ -181,12 +181,12 @@ impl Buffer {
         let language = languages.guess(&self.name, self.text.line(0));
         let language = language.or_else(|| self.language.clone());
         self.set_language(language);
-        vec![Wish::Toast(Tone::Good, words)]
+        vec![Intent::Toast(Tone::Good, words)]
     }
 
-    fn ask_overwrite(&mut self, sandbox: SandboxRef, path: SandboxPath) -> Vec<Wish> {
+    fn ask_overwrite(&mut self, sandbox: SandboxRef, path: SandboxPath) -> Vec<Intent> {
         let shown = show(&path);
-        vec![Wish::Confirm {
+        vec![Intent::Confirm {
             question: format!(
                 "{shown} was changed in the sandbox meanwhile. Overwrite it and lose those changes?"
             ),
@@ -227,10 +227,10 @@ fn show(path: &SandboxPath) -> String {
     safe_line(path.as_bytes())
 }
 
-fn bad(words: String) -> Vec<Wish> {
-    vec![Wish::Toast(Tone::Bad, words)]
+fn bad(words: String) -> Vec<Intent> {
+    vec![Intent::Toast(Tone::Bad, words)]
 }
 
-fn read_only_note(name: &str, why: ReadOnly) -> Wish {
-    Wish::Toast(Tone::Plain, format!("{name} is read-only: {why}"))
+fn read_only_note(name: &str, why: ReadOnly) -> Intent {
+    Intent::Toast(Tone::Plain, format!("{name} is read-only: {why}"))
 }

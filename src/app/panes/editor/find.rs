@@ -4,27 +4,27 @@ use super::EditorState;
 use super::buffer::too_big;
 use super::text::{Place, Text};
 use crate::app::panes::output::Search;
-use crate::app::{Purpose, Question, Tone, Wish};
+use crate::app::{Intent, PromptKind, Question, Tone};
 
 impl EditorState {
-    pub(super) fn ask_find(&self) -> Vec<Wish> {
+    pub(super) fn ask_find(&self) -> Vec<Intent> {
         let start = self.current().text.selected();
         let start = start.filter(|text| !text.contains('\n'));
         ask(
-            Purpose::FindInEditor,
+            PromptKind::FindInEditor,
             "Find",
             &start.unwrap_or_else(|| self.last_search.clone()),
         )
     }
 
-    pub(super) fn ask_replace(&self) -> Vec<Wish> {
+    pub(super) fn ask_replace(&self) -> Vec<Intent> {
         match self.current().refusal("") {
             Some(why) => toast(Tone::Bad, why),
-            None => ask(Purpose::ReplaceInEditor, "Replace", &self.last_search),
+            None => ask(PromptKind::ReplaceInEditor, "Replace", &self.last_search),
         }
     }
 
-    pub(super) fn find(&mut self, what: &str) -> Vec<Wish> {
+    pub(super) fn find(&mut self, what: &str) -> Vec<Intent> {
         what.clone_into(&mut self.last_search);
         let text = &mut self.current_mut().text;
         text.search_for(Search::new(what));
@@ -36,7 +36,7 @@ impl EditorState {
         self.show_match(found)
     }
 
-    pub(super) fn next_match(&mut self, step: Step) -> Vec<Wish> {
+    pub(super) fn next_match(&mut self, step: Step) -> Vec<Intent> {
         let last_search = self.last_search.clone();
         let text = &mut self.current_mut().text;
         if !text.is_searched() {
@@ -50,7 +50,7 @@ impl EditorState {
         self.show_match(found)
     }
 
-    pub(super) fn replace(&mut self, what: &str, by: &str) -> Vec<Wish> {
+    pub(super) fn replace(&mut self, what: &str, by: &str) -> Vec<Intent> {
         let lines = self.current().text.lines();
         let hits = |line: &String| line.matches(what).count();
         let (Some(first), Some(last)) = (
@@ -86,7 +86,7 @@ impl EditorState {
         buffer.refusal("").or(limit)
     }
 
-    fn show_match(&mut self, found: Option<(Place, Place)>) -> Vec<Wish> {
+    fn show_match(&mut self, found: Option<(Place, Place)>) -> Vec<Intent> {
         let buffer = self.current_mut();
         buffer.follow();
         match found {
@@ -106,25 +106,25 @@ pub(super) enum Step {
 }
 
 /// Asks by what a text is replaced.
-pub(super) fn ask_replacement(what: &str) -> Vec<Wish> {
+pub(super) fn ask_replacement(what: &str) -> Vec<Intent> {
     let what = what.to_owned();
     if what.is_empty() {
         return Vec::new();
     }
     let label = format!("Replace `{}` by", crate::text::safe_line(&what));
-    ask(Purpose::ReplaceBy { what }, &label, "")
+    ask(PromptKind::ReplaceBy { what }, &label, "")
 }
 
-fn ask(purpose: Purpose, label: &str, start: &str) -> Vec<Wish> {
-    vec![Wish::Ask(Question {
+fn ask(purpose: PromptKind, label: &str, start: &str) -> Vec<Intent> {
+    vec![Intent::Ask(Question {
         purpose,
         label: label.to_owned(),
         start: start.to_owned(),
     })]
 }
 
-fn toast(tone: Tone, words: String) -> Vec<Wish> {
-    vec![Wish::Toast(tone, words)]
+fn toast(tone: Tone, words: String) -> Vec<Intent> {
+    vec![Intent::Toast(tone, words)]
 }
 
 /// Finds the first match after a place, or at it too, going on at the top.

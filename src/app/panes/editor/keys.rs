@@ -12,7 +12,7 @@ use super::buffer::Buffer;
 use super::columns::{TAB, after, before, char_at, column_of};
 use super::indent::{blank_start, break_line, indent, unindent};
 use super::text::{Place, Reach, slice};
-use crate::app::{Tone, Wish};
+use crate::app::{Intent, Tone};
 use crate::keymap::{Key, KeyCode};
 
 /// Where the cursor can go.
@@ -111,21 +111,21 @@ impl EditorState {
             return true;
         };
         self.clip.clone_from(&selected);
-        self.wishes.push(Wish::Copy(selected));
+        self.intents.push(Intent::Copy(selected));
         self.change("", |buffer| erase_back(buffer, false))
     }
 
     fn put_back(&mut self) -> bool {
         let clip = self.clip.clone();
-        let wishes = self.paste(&clip);
-        self.wishes.extend(wishes);
+        let intents = self.paste(&clip);
+        self.intents.extend(intents);
         true
     }
 
     /// Changes the current buffer if there is room for `more`; a refusal is of use too, since it says why.
     fn change(&mut self, more: &str, change: impl FnOnce(&mut Buffer)) -> bool {
         match self.current().refusal(more) {
-            Some(why) => self.wishes.push(Wish::Toast(Tone::Bad, why)),
+            Some(why) => self.intents.push(Intent::Toast(Tone::Bad, why)),
             None => change(self.current_mut()),
         }
         true

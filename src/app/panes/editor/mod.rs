@@ -27,7 +27,7 @@ pub use recovery::{RecoveredBuffer, RecoveredOrigin};
 pub use text::{Place, Reach, Text};
 pub use view::View;
 
-use crate::app::{Purpose, Tone, Wish};
+use crate::app::{Intent, PromptKind, Tone};
 use crate::code::Languages;
 use crate::keymap::Action;
 use actions::{clean, motion};
@@ -54,7 +54,7 @@ pub struct EditorState {
     goal: Option<usize>,
     /// Whether the language was asked for because the buffer is to be run.
     run_once_known: bool,
-    wishes: Vec<Wish>,
+    intents: Vec<Intent>,
     /// The unsaved buffers and their states when they were last asked for.
     recovered: RefCell<Vec<(u64, u64)>>,
 }
@@ -88,7 +88,7 @@ impl EditorState {
             last_search: String::new(),
             goal: None,
             run_once_known: false,
-            wishes: Vec::new(),
+            intents: Vec::new(),
             recovered: RefCell::default(),
         }
     }
@@ -128,8 +128,8 @@ impl EditorState {
 
     /// Returns what keys wished for since the last call, such as a word why a buffer cannot be changed.
     #[must_use]
-    pub fn take_wishes(&mut self) -> Vec<Wish> {
-        std::mem::take(&mut self.wishes)
+    pub fn take_intents(&mut self) -> Vec<Intent> {
+        std::mem::take(&mut self.intents)
     }
 
     /// Returns the text of the current buffer.
@@ -139,7 +139,7 @@ impl EditorState {
     }
 
     /// Puts another text in the current buffer, as one step to undo.
-    pub fn replace_current(&mut self, text: &str) -> Vec<Wish> {
+    pub fn replace_current(&mut self, text: &str) -> Vec<Intent> {
         let text = text.replace("\r\n", "\n");
         let lines = buffer::split(&text);
         let buffer = self.current_mut();
@@ -149,7 +149,7 @@ impl EditorState {
         let limit = buffer::too_big(lines.len(), text.len(), buffer::longest(&text));
         let limit = limit.map(|limit| format!("the editor takes at most {limit}"));
         if let Some(why) = buffer.refusal("").or(limit) {
-            return vec![Wish::Toast(
+            return vec![Intent::Toast(
                 Tone::Bad,
                 format!("Nothing was changed: {why}"),
             )];
@@ -161,12 +161,12 @@ impl EditorState {
     }
 
     /// Puts pasted text in place of the selection, or nothing of it when it is too much.
-    pub fn paste(&mut self, text: &str) -> Vec<Wish> {
+    pub fn paste(&mut self, text: &str) -> Vec<Intent> {
         let text = clean(text);
         self.goal = None;
         let buffer = self.current_mut();
         if let Some(why) = buffer.refusal(&text) {
-            return vec![Wish::Toast(Tone::Bad, why)];
+            return vec![Intent::Toast(Tone::Bad, why)];
         }
         buffer.follow();
         buffer.text.insert(&text);
@@ -174,7 +174,7 @@ impl EditorState {
     }
 
     /// Does what a key outside of typing asks for.
-    pub fn on_action(&mut self, action: Action) -> Vec<Wish> {
+    pub fn on_action(&mut self, action: Action) -> Vec<Intent> {
         self.run_once_known = false;
         if let Some(motion) = motion(action) {
             self.go(motion, Reach::Move);
@@ -203,18 +203,18 @@ impl EditorState {
     }
 
     /// Takes the answer to a question of this pane's.
-    pub fn answer(&mut self, purpose: &Purpose, answer: &str) -> Vec<Wish> {
+    pub fn answer(&mut self, purpose: &PromptKind, answer: &str) -> Vec<Intent> {
         match purpose {
-            Purpose::FindInEditor => self.find(answer),
-            Purpose::ReplaceInEditor => ask_replacement(answer),
-            Purpose::ReplaceBy { what } => self.replace(what, answer),
-            Purpose::SaveBufferAs => self.save_as(answer),
-            Purpose::Language => self.choose_language(answer),
+            PromptKind::FindInEditor => self.find(answer),
+            PromptKind::ReplaceInEditor => ask_replacement(answer),
+            PromptKind::ReplaceBy { what } => self.replace(what, answer),
+            PromptKind::SaveBufferAs => self.save_as(answer),
+            PromptKind::Language => self.choose_language(answer),
             _ => Vec::new(),
         }
     }
 
-    /// Closes the current buffer without asking; this is what the editor's `Wish::Close` is for.
+    /// Closes the current buffer without asking; this is what the editor's `Intent::Close` is for.
     pub fn close_current(&mut self) {
         let language = self.current().language.clone();
         self.buffers.remove(self.current);

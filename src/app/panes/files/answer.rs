@@ -5,28 +5,28 @@ use std::path::PathBuf;
 use super::ask::{Asked, say, shown, submit, work};
 use super::host::{Download, base_name};
 use super::{FilesState, Place};
-use crate::app::intent::{Expect, Purpose, Tone, Wish};
+use crate::app::intent::{Expect, Intent, PromptKind, Tone};
 use crate::domain::SandboxPath;
 use crate::protocol::{Command, FileOp};
 
 impl FilesState {
-    /// Takes the answer to a `Wish::Ask`; for the filter it may come with every key.
-    pub fn answer(&mut self, purpose: &Purpose, text: &str) -> Vec<Wish> {
-        if *purpose == Purpose::FilterFiles {
+    /// Takes the answer to a `Intent::Ask`; for the filter it may come with every key.
+    pub fn answer(&mut self, purpose: &PromptKind, text: &str) -> Vec<Intent> {
+        if *purpose == PromptKind::FilterFiles {
             return self.choose(|listing| listing.set_filter(text.trim()));
         }
         let Some(asked) = self.asked.take().or_else(|| self.asked_now()) else {
             return say("Select a running sandbox first.");
         };
         let outcome = match purpose {
-            Purpose::NewFile => self.new_file(&asked.place, text),
-            Purpose::NewFolder => self.new_folder(&asked.place, text),
-            Purpose::RenameFile { path } => self.rename(&asked.place, path, text),
-            Purpose::Upload => self.upload(&asked.place, text),
-            Purpose::Download => self.download(&asked, text),
+            PromptKind::NewFile => self.new_file(&asked.place, text),
+            PromptKind::NewFolder => self.new_folder(&asked.place, text),
+            PromptKind::RenameFile { path } => self.rename(&asked.place, path, text),
+            PromptKind::Upload => self.upload(&asked.place, text),
+            PromptKind::Download => self.download(&asked, text),
             _ => return Vec::new(),
         };
-        outcome.unwrap_or_else(|sentence| vec![Wish::Toast(Tone::Bad, sentence)])
+        outcome.unwrap_or_else(|sentence| vec![Intent::Toast(Tone::Bad, sentence)])
     }
 
     fn asked_now(&self) -> Option<Asked> {
@@ -35,7 +35,7 @@ impl FilesState {
         Some(Asked { place, targets })
     }
 
-    fn new_file(&mut self, place: &Place, text: &str) -> Result<Vec<Wish>, String> {
+    fn new_file(&mut self, place: &Place, text: &str) -> Result<Vec<Intent>, String> {
         if text.contains('/') {
             return Err("A file name holds no `/`; go to its folder first.".to_owned());
         }
@@ -45,7 +45,7 @@ impl FilesState {
             return Err(format!("{} exists already.", shown(path.file_name())));
         }
         self.want(&path);
-        Ok(vec![Wish::SaveFile {
+        Ok(vec![Intent::SaveFile {
             sandbox: Some(place.sandbox.clone()),
             path,
             text: String::new(),
@@ -53,7 +53,7 @@ impl FilesState {
         }])
     }
 
-    fn new_folder(&mut self, place: &Place, text: &str) -> Result<Vec<Wish>, String> {
+    fn new_folder(&mut self, place: &Place, text: &str) -> Result<Vec<Intent>, String> {
         let path = new_path(text, &place.folder)?;
         if self.is_taken(place, &path) {
             return Err(format!("{} exists already.", shown(path.file_name())));
@@ -68,7 +68,7 @@ impl FilesState {
         place: &Place,
         from: &SandboxPath,
         text: &str,
-    ) -> Result<Vec<Wish>, String> {
+    ) -> Result<Vec<Intent>, String> {
         let to = new_path(text, &from.parent().unwrap_or_else(SandboxPath::root))?;
         if to == *from {
             return Ok(Vec::new());
@@ -81,10 +81,10 @@ impl FilesState {
         Ok(self.careful(place, &to, work(place, op, label)))
     }
 
-    fn upload(&mut self, place: &Place, text: &str) -> Result<Vec<Wish>, String> {
+    fn upload(&mut self, place: &Place, text: &str) -> Result<Vec<Intent>, String> {
         let from = self.host.resolve(text)?;
-        if let Some(wishes) = self.upload_many(place, &from) {
-            return Ok(wishes);
+        if let Some(intents) = self.upload_many(place, &from) {
+            return Ok(intents);
         }
         let name = base_name(&from).ok_or("give the path of a file or folder")?;
         let to = place.folder.join(name).map_err(|e| e.to_string())?;
@@ -92,27 +92,27 @@ impl FilesState {
         Ok(self.careful(place, &to, copy))
     }
 
-    fn download(&self, asked: &Asked, text: &str) -> Result<Vec<Wish>, String> {
+    fn download(&self, asked: &Asked, text: &str) -> Result<Vec<Intent>, String> {
         let download = Download {
             sandbox: asked.place.sandbox.clone(),
             targets: asked.targets.clone(),
             to: self.host.resolve(text)?,
             into: asked.targets.len() != 1 || text.trim_end().ends_with('/'),
         };
-        Ok(vec![Wish::Download(Box::new(download))])
+        Ok(vec![Intent::Download(Box::new(download))])
     }
 
     /// Asks first when something of that name would be replaced.
-    fn careful(&mut self, place: &Place, to: &SandboxPath, wish: Wish) -> Vec<Wish> {
+    fn careful(&mut self, place: &Place, to: &SandboxPath, intent: Intent) -> Vec<Intent> {
         if !self.is_taken(place, to) {
             self.want(to);
-            return vec![wish];
+            return vec![intent];
         }
         let name = shown(to.file_name());
-        vec![Wish::Confirm {
+        vec![Intent::Confirm {
             question: format!("{name} exists already. Replace it? This cannot be undone."),
             button: "Replace".to_owned(),
-            then: vec![wish],
+            then: vec![intent],
         }]
     }
 
@@ -134,7 +134,7 @@ impl FilesState {
 }
 
 /// Wishes a copy of something of this machine.
-pub(super) fn copy_in(place: &Place, from: PathBuf, to: SandboxPath) -> Wish {
+pub(super) fn copy_in(place: &Place, from: PathBuf, to: SandboxPath) -> Intent {
     let label = format!("copying in {}", shown(to.file_name()));
     let sandbox = place.sandbox.clone();
     submit(Command::CopyIn { sandbox, from, to }, label)

@@ -1,7 +1,7 @@
 //! What is asked before files are made, moved, copied or deleted.
 
 use super::{FilesState, Place, Shows};
-use crate::app::intent::{Purpose, Question, Tone, Wish};
+use crate::app::intent::{Intent, PromptKind, Question, Tone};
 use crate::domain::{FileEntry, FileKind, SandboxPath};
 use crate::keymap::Action;
 use crate::protocol::{Command, FileOp};
@@ -22,15 +22,17 @@ pub(super) struct Asked {
 
 impl FilesState {
     /// Asks what an action needs to know.
-    pub(super) fn ask(&mut self, action: Action) -> Vec<Wish> {
+    pub(super) fn ask(&mut self, action: Action) -> Vec<Intent> {
         if let Some(refusal) = self.refusal(action) {
             return refusal;
         }
         match action {
             Action::Filter => self.ask_filter(),
-            Action::NewFile => self.ask_here(Purpose::NewFile, "New file", String::new()),
-            Action::NewFolder => self.ask_here(Purpose::NewFolder, "New folder", String::new()),
-            Action::Upload => self.ask_here(Purpose::Upload, "Copy in from", self.host.suggest("")),
+            Action::NewFile => self.ask_here(PromptKind::NewFile, "New file", String::new()),
+            Action::NewFolder => self.ask_here(PromptKind::NewFolder, "New folder", String::new()),
+            Action::Upload => {
+                self.ask_here(PromptKind::Upload, "Copy in from", self.host.suggest(""))
+            }
             Action::Download => self.ask_download(),
             Action::Rename => self.ask_rename(),
             Action::Delete => self.confirm_delete(),
@@ -39,7 +41,7 @@ impl FilesState {
     }
 
     /// Asks something about the folder.
-    fn ask_here(&mut self, purpose: Purpose, label: &str, start: String) -> Vec<Wish> {
+    fn ask_here(&mut self, purpose: PromptKind, label: &str, start: String) -> Vec<Intent> {
         if self.place.is_none() {
             return say("Select a running sandbox first.");
         }
@@ -50,21 +52,21 @@ impl FilesState {
         self.question(purpose, label.to_owned(), start, Vec::new())
     }
 
-    fn ask_filter(&mut self) -> Vec<Wish> {
+    fn ask_filter(&mut self) -> Vec<Intent> {
         let start = self.listing.filter().to_owned();
-        self.ask_here(Purpose::FilterFiles, "Filter", start)
+        self.ask_here(PromptKind::FilterFiles, "Filter", start)
     }
 
-    fn ask_rename(&mut self) -> Vec<Wish> {
+    fn ask_rename(&mut self) -> Vec<Intent> {
         let Some(path) = self.selected_path() else {
             return say("No file is selected.");
         };
         let name = safe_line(path.file_name());
         let label = format!("Rename {}", shown(path.file_name()));
-        self.question(Purpose::RenameFile { path }, label, name, Vec::new())
+        self.question(PromptKind::RenameFile { path }, label, name, Vec::new())
     }
 
-    fn ask_download(&mut self) -> Vec<Wish> {
+    fn ask_download(&mut self) -> Vec<Intent> {
         let targets = self.targets();
         let paths: Vec<SandboxPath> = targets.iter().map(|(path, _)| path.clone()).collect();
         let (label, name) = match targets.as_slice() {
@@ -79,25 +81,25 @@ impl FilesState {
             ),
         };
         let start = self.host.suggest(&name);
-        self.question(Purpose::Download, label, start, paths)
+        self.question(PromptKind::Download, label, start, paths)
     }
 
     fn question(
         &mut self,
-        purpose: Purpose,
+        purpose: PromptKind,
         label: String,
         start: String,
         targets: Vec<SandboxPath>,
-    ) -> Vec<Wish> {
+    ) -> Vec<Intent> {
         self.asked = self.place.clone().map(|place| Asked { place, targets });
-        vec![Wish::Ask(Question {
+        vec![Intent::Ask(Question {
             purpose,
             label,
             start,
         })]
     }
 
-    fn confirm_delete(&self) -> Vec<Wish> {
+    fn confirm_delete(&self) -> Vec<Intent> {
         let targets = self.targets();
         let (Some(place), false) = (&self.place, targets.is_empty()) else {
             return say("No file is selected.");
@@ -112,7 +114,7 @@ impl FilesState {
             Shows::Folder => format!("{name}:{}", shown(place.folder.as_bytes())),
         };
         let what = name_all(&targets);
-        vec![Wish::Confirm {
+        vec![Intent::Confirm {
             question: format!("Delete {what} from {from}? This cannot be undone."),
             button: "Delete".to_owned(),
             then,
@@ -130,19 +132,19 @@ impl FilesState {
 }
 
 /// Wishes a command for the place's sandbox.
-pub(super) fn submit(command: Command, label: String) -> Wish {
-    Wish::Submit { command, label }
+pub(super) fn submit(command: Command, label: String) -> Intent {
+    Intent::Submit { command, label }
 }
 
 /// Wishes small work on files.
-pub(super) fn work(place: &Place, op: FileOp, label: String) -> Wish {
+pub(super) fn work(place: &Place, op: FileOp, label: String) -> Intent {
     let sandbox = place.sandbox.clone();
     submit(Command::File { sandbox, op }, label)
 }
 
 /// Wishes a short message.
-pub(super) fn say(sentence: &str) -> Vec<Wish> {
-    vec![Wish::Toast(Tone::Plain, sentence.to_owned())]
+pub(super) fn say(sentence: &str) -> Vec<Intent> {
+    vec![Intent::Toast(Tone::Plain, sentence.to_owned())]
 }
 
 /// Makes a name or path fit for a sentence.
@@ -150,7 +152,7 @@ pub(super) fn shown(name: &[u8]) -> String {
     truncate(&safe_line(name), LONGEST_NAME).into_owned()
 }
 
-fn delete(place: &Place, path: &SandboxPath, entry: &FileEntry) -> Wish {
+fn delete(place: &Place, path: &SandboxPath, entry: &FileEntry) -> Intent {
     let op = FileOp::Delete {
         path: path.clone(),
         recursive: entry.kind == FileKind::Directory,

@@ -4,7 +4,7 @@ use chrono::DateTime;
 
 use super::ask::{say, shown};
 use super::{FilesState, Shows};
-use crate::app::intent::Wish;
+use crate::app::intent::Intent;
 use crate::domain::{Change, ChangeKind, Changes, FileEntry, FileKind, SandboxPath, SandboxRef};
 use crate::keymap::Action;
 use crate::protocol::Failure;
@@ -18,7 +18,7 @@ impl FilesState {
     }
 
     /// Shows what has changed, or the folder again.
-    pub(super) fn toggle_changes(&mut self) -> Vec<Wish> {
+    pub(super) fn toggle_changes(&mut self) -> Vec<Intent> {
         let Some(place) = &mut self.place else {
             return say("Select a running sandbox first.");
         };
@@ -31,12 +31,12 @@ impl FilesState {
         self.list()
     }
 
-    /// Takes the answer to a `Wish::Changes`; one for a sandbox that was left is ignored.
+    /// Takes the answer to a `Intent::Changes`; one for a sandbox that was left is ignored.
     pub fn changes_listed(
         &mut self,
         sandbox: &SandboxRef,
         outcome: Result<Changes, Failure>,
-    ) -> Vec<Wish> {
+    ) -> Vec<Intent> {
         let place = self.place.as_ref();
         if !self.shows_changes() || place.is_none_or(|place| place.sandbox != *sandbox) {
             return Vec::new();
@@ -47,20 +47,20 @@ impl FilesState {
     }
 
     /// Goes to the folder of a changed file and selects it there.
-    pub(super) fn reveal(&mut self) -> Vec<Wish> {
+    pub(super) fn reveal(&mut self) -> Vec<Intent> {
         let Some(path) = self.selected_path() else {
             return Vec::new();
         };
         let Some(folder) = path.parent() else {
             return Vec::new();
         };
-        let wishes = self.go(folder);
+        let intents = self.go(folder);
         self.wanted = Some(path.file_name().to_vec());
-        wishes
+        intents
     }
 
     /// Says why an action makes no sense among changes.
-    pub(super) fn refusal(&self, action: Action) -> Option<Vec<Wish>> {
+    pub(super) fn refusal(&self, action: Action) -> Option<Vec<Intent>> {
         if !self.shows_changes() {
             return None;
         }

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::ask::{shown, submit};
-use crate::app::intent::Wish;
+use crate::app::intent::Intent;
 use crate::domain::{SandboxPath, SandboxRef};
 use crate::protocol::Command;
 use crate::text::safe_line;
@@ -83,7 +83,7 @@ impl Download {
         self.targets.iter().map(place).collect()
     }
 
-    fn copies(&self) -> Vec<Wish> {
+    fn copies(&self) -> Vec<Intent> {
         let both = self.targets.iter().zip(self.places());
         let copy = |(from, to): (&SandboxPath, PathBuf)| {
             let label = format!("copying out {}", shown(from.file_name()));
@@ -100,10 +100,10 @@ impl Download {
 
 /// Copies if nothing is in the way, goes into a folder as `cp` does, else asks.
 #[must_use]
-pub fn host_checked(download: Download, found: &[HostKind]) -> Vec<Wish> {
+pub fn host_checked(download: Download, found: &[HostKind]) -> Vec<Intent> {
     if !download.into && found == [HostKind::Folder] {
         let into = true;
-        return vec![Wish::Download(Box::new(Download { into, ..download }))];
+        return vec![Intent::Download(Box::new(Download { into, ..download }))];
     }
     let places = download.places();
     let taken = places.iter().zip(found);
@@ -125,7 +125,7 @@ pub fn host_checked(download: Download, found: &[HostKind]) -> Vec<Wish> {
             many.len()
         ),
     };
-    vec![Wish::Confirm {
+    vec![Intent::Confirm {
         question,
         button: "Replace".to_owned(),
         then: download.copies(),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::ask::{say, shown};
 use super::{FilesState, Place};
-use crate::app::intent::{Tone, Wish};
+use crate::app::intent::{Intent, Tone};
 use crate::domain::glob;
 use crate::text::safe_line;
 
@@ -18,7 +18,7 @@ pub(super) struct Wanted {
 
 impl FilesState {
     /// Has the folder of a pattern listed; `None` if the path names one thing.
-    pub(super) fn upload_many(&mut self, place: &Place, path: &Path) -> Option<Vec<Wish>> {
+    pub(super) fn upload_many(&mut self, place: &Place, path: &Path) -> Option<Vec<Intent>> {
         let pattern = path.file_name()?.to_str()?;
         if !pattern.contains(['*', '?']) {
             return None;
@@ -29,7 +29,7 @@ impl FilesState {
             folder: folder.clone(),
             pattern: pattern.to_owned(),
         });
-        Some(vec![Wish::ListHost(folder)])
+        Some(vec![Intent::ListHost(folder)])
     }
 
     /// Takes the names in a folder of this machine; `None` if no pattern waits for them.
@@ -37,15 +37,15 @@ impl FilesState {
         &mut self,
         folder: &Path,
         names: &Result<Vec<String>, String>,
-    ) -> Option<Vec<Wish>> {
+    ) -> Option<Vec<Intent>> {
         let wanted = self.many.take_if(|wanted| wanted.folder == folder)?;
         Some(match names {
             Ok(names) => self.copy_in(&wanted, names),
-            Err(why) => vec![Wish::Toast(Tone::Bad, safe_line(why))],
+            Err(why) => vec![Intent::Toast(Tone::Bad, safe_line(why))],
         })
     }
 
-    fn copy_in(&mut self, wanted: &Wanted, names: &[String]) -> Vec<Wish> {
+    fn copy_in(&mut self, wanted: &Wanted, names: &[String]) -> Vec<Intent> {
         let names = names.iter().map(|name| name.trim_end_matches('/'));
         let fitting = names.filter(|name| fits(&wanted.pattern, name));
         let copies = fitting.filter_map(|name| {
@@ -62,12 +62,12 @@ impl FilesState {
         let is_taken = |to| self.is_taken(&wanted.place, to);
         let taken = copies.iter().filter(|(to, _)| is_taken(to)).count();
         let count = copies.len();
-        let then: Vec<Wish> = copies.into_iter().map(|(_, copy)| copy).collect();
+        let then: Vec<Intent> = copies.into_iter().map(|(_, copy)| copy).collect();
         if taken == 0 {
             self.want(&first);
             return then;
         }
-        vec![Wish::Confirm {
+        vec![Intent::Confirm {
             question: format!(
                 "{taken} of {count} names exist already. Replace what has them? This cannot be undone."
             ),

@@ -1,13 +1,13 @@
 //! What is selected, shown, marked and looked into.
 
 use super::{FilesState, Listing};
-use crate::app::intent::Wish;
+use crate::app::intent::Intent;
 use crate::domain::{FileEntry, FileKind, SandboxPath};
 use crate::text::safe_line;
 
 impl FilesState {
     /// Changes what is shown or marked.
-    pub(super) fn choose(&mut self, change: impl FnOnce(&mut Listing)) -> Vec<Wish> {
+    pub(super) fn choose(&mut self, change: impl FnOnce(&mut Listing)) -> Vec<Intent> {
         self.reselect(change);
         self.look()
     }
@@ -21,7 +21,7 @@ impl FilesState {
         self.cursor.select(row, self.listing.len(), self.page);
     }
 
-    pub(super) fn mark(&mut self) -> Vec<Wish> {
+    pub(super) fn mark(&mut self) -> Vec<Intent> {
         if let Some(name) = self.selected().map(|entry| entry.name.clone()) {
             self.listing.toggle_mark(&name);
             self.cursor.down(self.listing.len(), self.page);
@@ -29,7 +29,7 @@ impl FilesState {
         self.look()
     }
 
-    pub(super) fn back(&mut self) -> Vec<Wish> {
+    pub(super) fn back(&mut self) -> Vec<Intent> {
         if self.listing.filter().is_empty() {
             return match (self.shows_changes(), self.listing.marked_count()) {
                 (true, 0) => self.toggle_changes(),
@@ -39,15 +39,15 @@ impl FilesState {
         self.choose(|listing| listing.set_filter(""))
     }
 
-    pub(super) fn copy_path(&self) -> Vec<Wish> {
+    pub(super) fn copy_path(&self) -> Vec<Intent> {
         let path = self.selected_path();
         // A line break in a name must not run a command where it is pasted.
-        path.map(|path| vec![Wish::Copy(safe_line(path.as_bytes()))])
+        path.map(|path| vec![Intent::Copy(safe_line(path.as_bytes()))])
             .unwrap_or_default()
     }
 
     /// Copies the paths of what is marked, else of all that is shown.
-    pub(super) fn copy_paths(&self) -> Vec<Wish> {
+    pub(super) fn copy_paths(&self) -> Vec<Intent> {
         let line = |entry| {
             self.path_of(entry)
                 .map(|path| safe_line(path.as_bytes()))
@@ -60,7 +60,7 @@ impl FilesState {
         if lines.is_empty() {
             return Vec::new();
         }
-        vec![Wish::Copy(lines.join("\n"))]
+        vec![Intent::Copy(lines.join("\n"))]
     }
 
     /// Returns where an entry is; `None` for a name that no file can have.
@@ -84,7 +84,7 @@ impl FilesState {
     }
 
     /// Asks for a preview of the selected file unless it is there.
-    pub(super) fn look(&mut self) -> Vec<Wish> {
+    pub(super) fn look(&mut self) -> Vec<Intent> {
         self.drop_other_preview();
         if self.peek.preview.is_some() {
             return Vec::new();
@@ -98,7 +98,7 @@ impl FilesState {
         self.peek.preview = preview.filter(|preview| Some(&preview.path) == file.as_ref());
     }
 
-    pub(super) fn ask_preview(&mut self) -> Vec<Wish> {
+    pub(super) fn ask_preview(&mut self) -> Vec<Intent> {
         let (Some(place), Some(path)) = (&self.place, self.file_to_preview()) else {
             return Vec::new();
         };
@@ -107,6 +107,6 @@ impl FilesState {
         }
         self.peek.asked = Some(path.clone());
         let sandbox = place.sandbox.clone();
-        vec![Wish::Preview { sandbox, path }]
+        vec![Intent::Preview { sandbox, path }]
     }
 }

@@ -1,4 +1,4 @@
-//! Flows through the files pane: actions in, wishes out.
+//! Flows through the files pane: actions in, intents out.
 
 mod changes;
 mod moves;
@@ -50,8 +50,8 @@ pub(crate) fn pane(entries: Vec<FileEntry>) -> FilesState {
         here: "/here".into(),
     });
     state.set_page(PAGE);
-    let wishes = state.show(Some((sandbox("py"), "py".into(), path("/workspace"))));
-    assert_eq!(wishes, [list("/workspace")]);
+    let intents = state.show(Some((sandbox("py"), "py".into(), path("/workspace"))));
+    assert_eq!(intents, [list("/workspace")]);
     state.listed(&sandbox("py"), &path("/workspace"), Ok(entries));
     state
 }
@@ -60,21 +60,21 @@ fn usual() -> FilesState {
     pane(vec![folder("src"), file("b"), file("a"), link("l", "b")])
 }
 
-fn list(folder: &str) -> Wish {
-    Wish::List {
+fn list(folder: &str) -> Intent {
+    Intent::List {
         sandbox: sandbox("py"),
         path: path(folder),
     }
 }
 
-fn edit(file: &str) -> Wish {
-    Wish::EditFile {
+fn edit(file: &str) -> Intent {
+    Intent::EditFile {
         sandbox: sandbox("py"),
         path: path(file),
     }
 }
 
-fn acts(state: &mut FilesState, actions: &[Action]) -> Vec<Wish> {
+fn acts(state: &mut FilesState, actions: &[Action]) -> Vec<Intent> {
     actions
         .iter()
         .map(|action| state.on_action(*action, PAGE))

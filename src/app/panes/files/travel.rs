@@ -2,14 +2,14 @@
 
 use super::{FilesState, Peek, Pending, Place, Shows};
 use crate::app::geometry::cursor::ListCursor;
-use crate::app::intent::{Tone, Wish};
+use crate::app::intent::{Intent, Tone};
 use crate::domain::{FileEntry, FileKind, SandboxPath};
 use crate::keymap::Action;
 use crate::protocol::{Failure, FailureKind};
 use crate::text::safe_line;
 
 impl FilesState {
-    pub(super) fn open(&mut self) -> Vec<Wish> {
+    pub(super) fn open(&mut self) -> Vec<Intent> {
         if let Some(refusal) = self.refusal(Action::Open) {
             return refusal;
         }
@@ -26,7 +26,7 @@ impl FilesState {
         }
     }
 
-    pub(super) fn edit(&self) -> Vec<Wish> {
+    pub(super) fn edit(&self) -> Vec<Intent> {
         if let Some(refusal) = self.refusal(Action::EditFile) {
             return refusal;
         }
@@ -40,12 +40,12 @@ impl FilesState {
             FileKind::Special => Some(format!("{name} is a device, pipe or socket, not a file.")),
         };
         match refusal {
-            Some(sentence) => vec![Wish::Toast(Tone::Plain, sentence)],
+            Some(sentence) => vec![Intent::Toast(Tone::Plain, sentence)],
             None => edit_file(place, self.selected_path()),
         }
     }
 
-    pub(super) fn ascend(&mut self) -> Vec<Wish> {
+    pub(super) fn ascend(&mut self) -> Vec<Intent> {
         if self.shows_changes() {
             return self.toggle_changes();
         }
@@ -55,25 +55,25 @@ impl FilesState {
         let Some(parent) = folder.parent() else {
             return Vec::new();
         };
-        let wishes = self.go(parent);
+        let intents = self.go(parent);
         self.wanted = Some(folder.file_name().to_vec());
-        wishes
+        intents
     }
 
-    pub(super) fn go_work_dir(&mut self) -> Vec<Wish> {
+    pub(super) fn go_work_dir(&mut self) -> Vec<Intent> {
         let target = self.place.as_ref().map(|place| place.work_dir.clone());
         target.map(|folder| self.go(folder)).unwrap_or_default()
     }
 
-    pub(super) fn go_through_link(&mut self, path: SandboxPath) -> Vec<Wish> {
-        let wishes = self.go(path);
+    pub(super) fn go_through_link(&mut self, path: SandboxPath) -> Vec<Intent> {
+        let intents = self.go(path);
         if let Some(pending) = &mut self.pending {
             pending.is_link = true;
         }
-        wishes
+        intents
     }
 
-    pub(super) fn go(&mut self, folder: SandboxPath) -> Vec<Wish> {
+    pub(super) fn go(&mut self, folder: SandboxPath) -> Vec<Intent> {
         self.forget();
         if let Some(place) = &mut self.place {
             self.folders.insert(place.sandbox.clone(), folder.clone());
@@ -90,7 +90,7 @@ impl FilesState {
         (self.outcome, self.pending, self.wanted) = (None, None, None);
     }
 
-    pub(super) fn list(&mut self) -> Vec<Wish> {
+    pub(super) fn list(&mut self) -> Vec<Intent> {
         let Some(place) = &self.place else {
             return Vec::new();
         };
@@ -101,15 +101,15 @@ impl FilesState {
         });
         let sandbox = place.sandbox.clone();
         vec![match place.shows {
-            Shows::Changes => Wish::Changes { sandbox },
-            Shows::Folder => Wish::List {
+            Shows::Changes => Intent::Changes { sandbox },
+            Shows::Folder => Intent::List {
                 sandbox,
                 path: place.folder.clone(),
             },
         }]
     }
 
-    pub(super) fn take_entries(&mut self, entries: Vec<FileEntry>) -> Vec<Wish> {
+    pub(super) fn take_entries(&mut self, entries: Vec<FileEntry>) -> Vec<Intent> {
         self.outcome = Some(Ok(()));
         self.reselect(|listing| listing.replace(entries));
         if let Some(row) = self.wanted.as_ref().and_then(|n| self.listing.row_of(n)) {
@@ -122,15 +122,19 @@ impl FilesState {
         self.ask_preview()
     }
 
-    pub(super) fn take_failure(&mut self, failure: Failure, pending: Option<Pending>) -> Vec<Wish> {
+    pub(super) fn take_failure(
+        &mut self,
+        failure: Failure,
+        pending: Option<Pending>,
+    ) -> Vec<Intent> {
         let is_link = pending.is_some_and(|pending| pending.is_link);
         if let Some(place) = self.place.clone()
             && is_link
             && failure.kind == FailureKind::Invalid
         {
-            let mut wishes = edit_file(&place, Some(place.folder.clone()));
-            wishes.extend(self.ascend());
-            return wishes;
+            let mut intents = edit_file(&place, Some(place.folder.clone()));
+            intents.extend(self.ascend());
+            return intents;
         }
         self.listing.clear();
         self.peek = Peek::default();
@@ -139,8 +143,8 @@ impl FilesState {
     }
 }
 
-fn edit_file(place: &Place, path: Option<SandboxPath>) -> Vec<Wish> {
+fn edit_file(place: &Place, path: Option<SandboxPath>) -> Vec<Intent> {
     let sandbox = place.sandbox.clone();
-    path.map(|path| vec![Wish::EditFile { sandbox, path }])
+    path.map(|path| vec![Intent::EditFile { sandbox, path }])
         .unwrap_or_default()
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
 use super::{Hold, OutputState, Run, RunInfo, Search};
-use crate::app::{Purpose, Question, Tone, Wish};
+use crate::app::{Intent, PromptKind, Question, Tone};
 use crate::domain::StreamId;
 use crate::keymap::Action;
 use crate::protocol::Command;
@@ -20,7 +20,7 @@ enum Way {
 
 impl OutputState {
     /// Obeys an action; `page` is how many rows of text are on the screen.
-    pub fn on_action(&mut self, action: Action, page: usize, now: DateTime<Utc>) -> Vec<Wish> {
+    pub fn on_action(&mut self, action: Action, page: usize, now: DateTime<Utc>) -> Vec<Intent> {
         self.page = page.max(1);
         match action {
             Action::Wrap => self.wraps = !self.wraps,
@@ -38,17 +38,17 @@ impl OutputState {
     }
 
     /// Takes the answer to a question of this pane.
-    pub fn answer(&mut self, purpose: &Purpose, text: &str) -> Vec<Wish> {
+    pub fn answer(&mut self, purpose: &PromptKind, text: &str) -> Vec<Intent> {
         match purpose {
-            Purpose::SearchOutput => self.answer_search(text),
-            Purpose::SaveOutput => self.save(text),
-            Purpose::SendInput => self.send(text),
+            PromptKind::SearchOutput => self.answer_search(text),
+            PromptKind::SaveOutput => self.save(text),
+            PromptKind::SendInput => self.send(text),
             _ => Vec::new(),
         }
     }
 
     /// Obeys an action that needs a run.
-    fn on_run_action(&mut self, action: Action, now: DateTime<Utc>) -> Vec<Wish> {
+    fn on_run_action(&mut self, action: Action, now: DateTime<Utc>) -> Vec<Intent> {
         let Some(run) = self.current() else {
             return Vec::new();
         };
@@ -58,7 +58,7 @@ impl OutputState {
             Action::SendInput => self.ask_input(),
             Action::SaveOutput => self.ask_file(now),
             Action::Copy => self.copy_selection().unwrap_or_else(|| self.copy_line()),
-            Action::CopyAll => vec![Wish::Copy(run.text())],
+            Action::CopyAll => vec![Intent::Copy(run.text())],
             _ => self.move_view(action),
         }
     }
@@ -70,7 +70,7 @@ impl OutputState {
         }
     }
 
-    fn move_view(&mut self, action: Action) -> Vec<Wish> {
+    fn move_view(&mut self, action: Action) -> Vec<Intent> {
         if self.move_selection(action) {
             return Vec::new();
         }
@@ -110,7 +110,7 @@ impl OutputState {
     }
 
     /// Closes the selected run, if it is over, and selects its neighbour.
-    fn close(&mut self) -> Vec<Wish> {
+    fn close(&mut self) -> Vec<Intent> {
         let Some(run) = self.current() else {
             return Vec::new();
         };
@@ -131,24 +131,28 @@ impl OutputState {
         unread.into_iter().collect()
     }
 
-    fn copy_line(&self) -> Vec<Wish> {
+    fn copy_line(&self) -> Vec<Intent> {
         let Some(run) = self.current() else {
             return Vec::new();
         };
         let searched = run.found.filter(|_| self.search.is_some());
         let number = searched.unwrap_or_else(|| run.top(self.shape()).line);
         match run.line(number) {
-            Some(line) => vec![Wish::Copy(line.line.text.to_string())],
+            Some(line) => vec![Intent::Copy(line.line.text.to_string())],
             None => tell("There is nothing to copy yet."),
         }
     }
 
-    fn ask_search(&self) -> Vec<Wish> {
+    fn ask_search(&self) -> Vec<Intent> {
         let start = self.search.as_ref().map_or("", Search::needle);
-        ask(Purpose::SearchOutput, "Search".to_owned(), start.to_owned())
+        ask(
+            PromptKind::SearchOutput,
+            "Search".to_owned(),
+            start.to_owned(),
+        )
     }
 
-    fn ask_input(&mut self) -> Vec<Wish> {
+    fn ask_input(&mut self) -> Vec<Intent> {
         let running = self.current().filter(|run| run.is_running());
         let Some(info) = running.map(Run::info) else {
             return tell("This run is over; it reads no more.");
@@ -162,20 +166,20 @@ impl OutputState {
         }
         let (stream, label) = (info.stream, format!("Input for {}", info.title));
         self.asked = Some(stream);
-        ask(Purpose::SendInput, label, String::new())
+        ask(PromptKind::SendInput, label, String::new())
     }
 
-    fn ask_file(&mut self, now: DateTime<Utc>) -> Vec<Wish> {
+    fn ask_file(&mut self, now: DateTime<Utc>) -> Vec<Intent> {
         let Some(info) = self.current().map(Run::info) else {
             return Vec::new();
         };
         let name = format!("{}-{}", info.sandbox_name, info.title);
         let start = format!("{}-{}.txt", file_name(&name), now.format("%Y%m%d-%H%M%S"));
         self.asked = Some(info.stream);
-        ask(Purpose::SaveOutput, "Save output to".to_owned(), start)
+        ask(PromptKind::SaveOutput, "Save output to".to_owned(), start)
     }
 
-    fn save(&mut self, path: &str) -> Vec<Wish> {
+    fn save(&mut self, path: &str) -> Vec<Intent> {
         let path = path.trim();
         if path.is_empty() {
             return tell("Nothing was saved: there is no file name.");
@@ -183,19 +187,19 @@ impl OutputState {
         let Some(run) = self.take_asked() else {
             return tell("This run was closed.");
         };
-        vec![Wish::SaveLocal {
+        vec![Intent::SaveLocal {
             path: path.to_owned(),
             bytes: run.text().into(),
             replace: false,
         }]
     }
 
-    fn send(&mut self, line: &str) -> Vec<Wish> {
+    fn send(&mut self, line: &str) -> Vec<Intent> {
         let running = self.take_asked().filter(|run| run.is_running());
         let Some(info) = running.map(Run::info) else {
             return tell("This run is over; it reads no more.");
         };
-        vec![Wish::Submit {
+        vec![Intent::Submit {
             command: Command::Input {
                 stream: info.stream,
                 bytes: Bytes::from(format!("{line}\n")),
@@ -209,7 +213,7 @@ impl OutputState {
         self.find(stream)
     }
 
-    fn answer_search(&mut self, text: &str) -> Vec<Wish> {
+    fn answer_search(&mut self, text: &str) -> Vec<Intent> {
         self.search_for(Search::new(text));
         if self.search.is_none() {
             return Vec::new();
@@ -222,7 +226,7 @@ impl OutputState {
         self.runs.iter_mut().for_each(|run| run.found = None);
     }
 
-    fn go_to_match(&mut self, way: Way) -> Vec<Wish> {
+    fn go_to_match(&mut self, way: Way) -> Vec<Intent> {
         let shape = self.shape();
         let (Some(search), Some(run)) = (&self.search, self.current()) else {
             return Vec::new();
@@ -262,7 +266,7 @@ fn find_match(run: &Run, search: &Search, from: u64, way: Way) -> Option<u64> {
     }
 }
 
-fn cancel(run: &Run) -> Vec<Wish> {
+fn cancel(run: &Run) -> Vec<Intent> {
     let info = run.info();
     if !run.is_running() {
         return tell("This run is over already.");
@@ -271,7 +275,7 @@ fn cancel(run: &Run) -> Vec<Wish> {
         Hold::Own => (Command::Cancel(info.stream), ""),
         Hold::Other(_) => (cancel_recorded(info), " It is of another process."),
     };
-    vec![Wish::Confirm {
+    vec![Intent::Confirm {
         question: format!(
             "Stop {} in {}?{whose} All its processes are killed.",
             info.title, info.sandbox_name
@@ -288,20 +292,20 @@ fn cancel_recorded(info: &RunInfo) -> Command {
     }
 }
 
-fn submit(command: Command, label: String) -> Wish {
-    Wish::Submit { command, label }
+fn submit(command: Command, label: String) -> Intent {
+    Intent::Submit { command, label }
 }
 
-fn ask(purpose: Purpose, label: String, start: String) -> Vec<Wish> {
-    vec![Wish::Ask(Question {
+fn ask(purpose: PromptKind, label: String, start: String) -> Vec<Intent> {
+    vec![Intent::Ask(Question {
         purpose,
         label,
         start,
     })]
 }
 
-pub(super) fn tell(sentence: &str) -> Vec<Wish> {
-    vec![Wish::Toast(Tone::Plain, sentence.to_owned())]
+pub(super) fn tell(sentence: &str) -> Vec<Intent> {
+    vec![Intent::Toast(Tone::Plain, sentence.to_owned())]
 }
 
 /// Makes a name that is safe in every file system.

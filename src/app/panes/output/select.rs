@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use super::run::Run;
 use super::view::{Shape, Spot};
 use super::{OutputState, keys};
-use crate::app::Wish;
+use crate::app::Intent;
 use crate::keymap::Action;
 
 /// Lines from where the selection began to where it has been moved.
@@ -37,7 +37,7 @@ impl OutputState {
     }
 
     /// Starts to select at the match or the last line in sight, or stops.
-    pub(super) fn toggle_selection(&mut self) -> Vec<Wish> {
+    pub(super) fn toggle_selection(&mut self) -> Vec<Intent> {
         let (shape, is_searched) = (self.shape(), self.search.is_some());
         let Some(run) = self.current_mut() else {
             return Vec::new();
@@ -71,13 +71,13 @@ impl OutputState {
     }
 
     /// Copies what is selected, which is then selected no more.
-    pub(super) fn copy_selection(&mut self) -> Option<Vec<Wish>> {
+    pub(super) fn copy_selection(&mut self) -> Option<Vec<Intent>> {
         let run = self.current_mut()?;
         let lines = run.selected()?;
         let texts = lines.filter_map(|number| run.line(number));
         let texts: Vec<String> = texts.map(|line| line.line.text.to_string()).collect();
         run.selection = None;
-        Some(vec![Wish::Copy(texts.join("\n"))])
+        Some(vec![Intent::Copy(texts.join("\n"))])
     }
 }
 

@@ -1,10 +1,10 @@
-//! Flows: actions in, wishes and places out.
+//! Flows: actions in, intents and places out.
 
 use bytes::Bytes;
 use chrono::TimeDelta;
 
 use super::*;
-use crate::app::{Purpose, Question, Tone, Wish};
+use crate::app::{Intent, PromptKind, Question, Tone};
 use crate::domain::{Ended, HostName, SandboxId, SandboxRef, StreamKind};
 use crate::keymap::Action;
 use crate::protocol::{Command, FailureKind};
@@ -50,11 +50,11 @@ fn numbered(count: usize) -> String {
     lines.concat()
 }
 
-fn act(state: &mut OutputState, actions: &[Action]) -> Vec<Wish> {
-    let wishes = actions
+fn act(state: &mut OutputState, actions: &[Action]) -> Vec<Intent> {
+    let intents = actions
         .iter()
         .map(|&action| state.on_action(action, PAGE, now()));
-    wishes.flatten().collect()
+    intents.flatten().collect()
 }
 
 fn top(state: &OutputState) -> (u64, usize) {
@@ -79,16 +79,16 @@ fn end(state: &mut OutputState, stream: u64, ended: Ended) {
     );
 }
 
-fn asks(purpose: Purpose, label: &str, start: &str) -> Wish {
-    Wish::Ask(Question {
+fn asks(purpose: PromptKind, label: &str, start: &str) -> Intent {
+    Intent::Ask(Question {
         purpose,
         label: label.to_owned(),
         start: start.to_owned(),
     })
 }
 
-fn toasts(wishes: &[Wish]) -> bool {
-    matches!(wishes, [Wish::Toast(Tone::Plain, _)])
+fn toasts(intents: &[Intent]) -> bool {
+    matches!(intents, [Intent::Toast(Tone::Plain, _)])
 }
 
 #[test]
@@ -203,10 +203,10 @@ fn twenty_finished_runs_are_kept() {
 #[test]
 fn cancelling_asks_first() {
     let mut state = with("");
-    let expected = Wish::Confirm {
+    let expected = Intent::Confirm {
         question: "Stop run 1 in py? All its processes are killed.".to_owned(),
         button: "Stop it".to_owned(),
-        then: vec![Wish::Submit {
+        then: vec![Intent::Submit {
             command: Command::Cancel(StreamId(1)),
             label: "stopping run 1".to_owned(),
         }],
@@ -219,11 +219,11 @@ fn cancelling_asks_first() {
 #[test]
 fn input_goes_to_the_run_that_was_asked_for() {
     let mut state = with("");
-    let question = asks(Purpose::SendInput, "Input for run 1", "");
+    let question = asks(PromptKind::SendInput, "Input for run 1", "");
     assert_eq!(act(&mut state, &[Action::SendInput]), [question]);
     state.open(info(2));
-    let sent = state.answer(&Purpose::SendInput, "yes");
-    let expected = Wish::Submit {
+    let sent = state.answer(&PromptKind::SendInput, "yes");
+    let expected = Intent::Submit {
         command: Command::Input {
             stream: StreamId(1),
             bytes: Bytes::from_static(b"yes\n"),
@@ -239,16 +239,16 @@ fn input_goes_to_the_run_that_was_asked_for() {
 fn saving_proposes_a_name_and_writes_plain_text() {
     let mut state = with("\x1b[31mred\x1b[0m\n10%\r20%");
     let start = "py-run_1-20260102-030405.txt";
-    let question = asks(Purpose::SaveOutput, "Save output to", start);
+    let question = asks(PromptKind::SaveOutput, "Save output to", start);
     assert_eq!(act(&mut state, &[Action::SaveOutput]), [question]);
-    let saved = state.answer(&Purpose::SaveOutput, " out.txt ");
-    let expected = Wish::SaveLocal {
+    let saved = state.answer(&PromptKind::SaveOutput, " out.txt ");
+    let expected = Intent::SaveLocal {
         path: "out.txt".to_owned(),
         bytes: b"red\n20%\n".as_slice().into(),
         replace: false,
     };
     assert_eq!(saved, [expected]);
-    assert!(toasts(&state.answer(&Purpose::SaveOutput, " ")));
+    assert!(toasts(&state.answer(&PromptKind::SaveOutput, " ")));
 }
 
 #[test]
@@ -256,12 +256,12 @@ fn searching_goes_around() {
     let mut state = with(&(numbered(20) + "the Error\n"));
     assert!(matches!(
         act(&mut state, &[Action::Filter]).as_slice(),
-        [Wish::Ask(_)]
+        [Intent::Ask(_)]
     ));
     let found = |state: &OutputState| state.current().and_then(Run::found);
-    assert_eq!(state.answer(&Purpose::SearchOutput, "line 3"), []);
+    assert_eq!(state.answer(&PromptKind::SearchOutput, "line 3"), []);
     assert_eq!((found(&state), top(&state)), (Some(3), (1, 0)));
-    state.answer(&Purpose::SearchOutput, "line 1");
+    state.answer(&PromptKind::SearchOutput, "line 1");
     assert_eq!((found(&state), top(&state)), (Some(1), (1, 0)));
     act(&mut state, &[Action::NextMatch]);
     assert_eq!((found(&state), top(&state)), (Some(10), (8, 0)));
@@ -269,11 +269,11 @@ fn searching_goes_around() {
     assert_eq!(found(&state), Some(19));
     assert_eq!(
         act(&mut state, &[Action::Copy]),
-        [Wish::Copy("line 19".to_owned())]
+        [Intent::Copy("line 19".to_owned())]
     );
-    state.answer(&Purpose::SearchOutput, "error");
+    state.answer(&PromptKind::SearchOutput, "error");
     assert_eq!(found(&state), Some(20));
-    assert!(toasts(&state.answer(&Purpose::SearchOutput, "ERROR")));
+    assert!(toasts(&state.answer(&PromptKind::SearchOutput, "ERROR")));
     act(&mut state, &[Action::Back]);
     assert!(state.search().is_none() && found(&state).is_none());
 }
@@ -283,11 +283,11 @@ fn copies_the_top_line_or_all() {
     let mut state = with(&numbered(7));
     assert_eq!(
         act(&mut state, &[Action::Copy]),
-        [Wish::Copy("line 2".to_owned())]
+        [Intent::Copy("line 2".to_owned())]
     );
     assert_eq!(
         act(&mut state, &[Action::CopyAll]),
-        [Wish::Copy(numbered(7))]
+        [Intent::Copy(numbered(7))]
     );
     assert!(toasts(&act(&mut with(""), &[Action::Copy])));
 }
@@ -301,5 +301,5 @@ fn failures_and_strangers_do_no_harm() {
     assert_eq!(words.as_deref(), Some("failed: gone"));
     end(&mut state, 9, Ended::Code(0));
     assert_eq!(texts(&state), ["x"]);
-    assert_eq!(state.answer(&Purpose::Upload, "x"), []);
+    assert_eq!(state.answer(&PromptKind::Upload, "x"), []);
 }

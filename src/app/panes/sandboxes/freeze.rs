@@ -1,14 +1,14 @@
 //! Freezing all running sandboxes of ours at once, to look at what they do, and thawing them.
 
 use super::SandboxesState;
-use super::wishes::submit;
-use crate::app::intent::{Tone, Wish};
+use super::intents::submit;
+use crate::app::intent::{Intent, Tone};
 use crate::domain::{Phase, Sandbox};
 use crate::protocol::Action as Act;
 
 impl SandboxesState {
     /// Asks before everything of ours is paused.
-    pub(super) fn freeze_all(&self) -> Vec<Wish> {
+    pub(super) fn freeze_all(&self) -> Vec<Intent> {
         let running = self.ours(Phase::Running);
         let question = match running.len() {
             0 => return tell("No sandbox of ours runs."),
@@ -18,7 +18,7 @@ impl SandboxesState {
                 "Freeze all {count} running sandboxes? Nothing goes on in them until you thaw them."
             ),
         };
-        vec![Wish::Confirm {
+        vec![Intent::Confirm {
             question,
             button: "Freeze".to_owned(),
             then: each(&running, Act::Pause),
@@ -26,7 +26,7 @@ impl SandboxesState {
     }
 
     /// Resumes everything of ours that is paused; nothing is lost by that, so nobody is asked.
-    pub(super) fn thaw_all(&self) -> Vec<Wish> {
+    pub(super) fn thaw_all(&self) -> Vec<Intent> {
         let paused = self.ours(Phase::Paused);
         if paused.is_empty() {
             return tell("No sandbox of ours is frozen.");
@@ -41,13 +41,13 @@ impl SandboxesState {
     }
 }
 
-fn each(sandboxes: &[&Sandbox], action: Act) -> Vec<Wish> {
-    let wishes = sandboxes.iter().map(|sandbox| submit(sandbox, action));
-    wishes.collect()
+fn each(sandboxes: &[&Sandbox], action: Act) -> Vec<Intent> {
+    let intents = sandboxes.iter().map(|sandbox| submit(sandbox, action));
+    intents.collect()
 }
 
-fn tell(sentence: &str) -> Vec<Wish> {
-    vec![Wish::Toast(Tone::Plain, sentence.to_owned())]
+fn tell(sentence: &str) -> Vec<Intent> {
+    vec![Intent::Toast(Tone::Plain, sentence.to_owned())]
 }
 
 #[cfg(test)]

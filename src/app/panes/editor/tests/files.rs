@@ -7,15 +7,15 @@ fn saving_asks_for_a_path_then_knows_it() {
     let mut editor = empty();
     write(&mut editor, "x");
     let asked = editor.on_action(Action::Save);
-    assert!(matches!(&asked[..], [Wish::Ask(q)] if q.start == "/workspace/untitled-2.py"));
-    let saving = |expect, sandbox| Wish::SaveFile {
+    assert!(matches!(&asked[..], [Intent::Ask(q)] if q.start == "/workspace/untitled-2.py"));
+    let saving = |expect, sandbox| Intent::SaveFile {
         sandbox,
         path: path("/workspace/a.py"),
         text: "x".into(),
         expect,
     };
     assert_eq!(
-        editor.answer(&Purpose::SaveBufferAs, "a.py"),
+        editor.answer(&PromptKind::SaveBufferAs, "a.py"),
         [saving(Expect::Nothing, None)]
     );
     write(&mut editor, "y");
@@ -33,8 +33,8 @@ fn saving_asks_for_a_path_then_knows_it() {
     editor.saved(sandbox(), path("/workspace/a.py"), Ok(time(6)));
     assert_eq!(editor.dirty_count(), 0);
     assert!(matches!(
-        editor.answer(&Purpose::SaveBufferAs, "../x")[..],
-        [Wish::Toast(Tone::Bad, _)]
+        editor.answer(&PromptKind::SaveBufferAs, "../x")[..],
+        [Intent::Toast(Tone::Bad, _)]
     ));
 }
 
@@ -45,17 +45,17 @@ fn a_conflict_asks_before_it_overwrites() {
     editor.on_action(Action::Save);
     let conflict = Failure::new(FailureKind::Conflict, "it changed");
     let asked = editor.saved(sandbox(), path("/workspace/a.py"), Err(conflict));
-    let [Wish::Confirm { then, .. }] = &asked[..] else {
+    let [Intent::Confirm { then, .. }] = &asked[..] else {
         panic!("{asked:?}");
     };
     assert!(
-        matches!(&then[..], [Wish::SaveFile { expect: Expect::Anything, text, .. }] if text == "ba\n")
+        matches!(&then[..], [Intent::SaveFile { expect: Expect::Anything, text, .. }] if text == "ba\n")
     );
     assert_eq!(editor.dirty_count(), 1);
     let full = Failure::new(FailureKind::NoSpace, "the disk is full");
     assert!(matches!(
         editor.saved(sandbox(), path("/workspace/a.py"), Err(full))[..],
-        [Wish::Toast(Tone::Bad, _)]
+        [Intent::Toast(Tone::Bad, _)]
     ));
     editor.saved(sandbox(), path("/workspace/a.py"), Ok(time(9)));
     assert_eq!(editor.dirty_count(), 0);
@@ -77,13 +77,13 @@ fn a_file_opens_once_and_keeps_what_was_typed() {
     );
     assert_eq!(editor.dirty_count(), 0);
     write(&mut editor, "!");
-    let wishes = editor.loaded(
+    let intents = editor.loaded(
         sandbox(),
         path("/workspace/a.py"),
         Some(time(3)),
         Ok(b"c".to_vec()),
     );
-    assert!(matches!(wishes[..], [Wish::Toast(..)]));
+    assert!(matches!(intents[..], [Intent::Toast(..)]));
     assert_eq!(editor.current_text(), "!new");
     let known = editor
         .current()
@@ -104,13 +104,13 @@ fn line_ends_survive() {
         "\u{feff}x\u{c}\n",
     ] {
         let mut editor = opened("/workspace/a.txt", bytes.as_bytes());
-        let [Wish::SaveFile { text, .. }] = &editor.on_action(Action::Save)[..] else {
+        let [Intent::SaveFile { text, .. }] = &editor.on_action(Action::Save)[..] else {
             panic!("not saved");
         };
         assert_eq!(text, bytes);
     }
     let mut mixed = opened("/workspace/a.txt", b"a\r\nb\nc\r");
-    mixed.answer(&Purpose::ReplaceBy { what: "a".into() }, "x");
+    mixed.answer(&PromptKind::ReplaceBy { what: "a".into() }, "x");
     assert_eq!(mixed.current_text(), "x\r\nb\nc\r");
     assert_eq!(mixed.dirty_count(), 1);
 }
@@ -123,13 +123,13 @@ fn what_cannot_be_edited_is_read_only_or_refused() {
     write(&mut binary, "x");
     press(&mut binary, KeyCode::Delete);
     assert_eq!(binary.current_text(), before);
-    assert_eq!(binary.take_wishes().len(), 2);
-    for wishes in [
+    assert_eq!(binary.take_intents().len(), 2);
+    for intents in [
         binary.paste("x"),
         binary.on_action(Action::Save),
         binary.on_action(Action::Run),
     ] {
-        assert!(matches!(wishes[..], [Wish::Toast(Tone::Bad, _)]));
+        assert!(matches!(intents[..], [Intent::Toast(Tone::Bad, _)]));
     }
     let long = opened("/workspace/min.js", "x".repeat(10_001).as_bytes());
     assert_eq!(long.current().read_only, Some(ReadOnly::LongLines));
@@ -186,7 +186,7 @@ fn unsaved_buffers_survive() {
         saved
     );
     next.on_action(Action::PreviousTab);
-    let [Wish::SaveFile { text, expect, .. }] = &next.on_action(Action::Save)[..] else {
+    let [Intent::SaveFile { text, expect, .. }] = &next.on_action(Action::Save)[..] else {
         panic!("not saved");
     };
     assert_eq!(

@@ -180,7 +180,7 @@ fn perf_editor() {
     editor.on_action(Action::Bottom);
     draw_once(&mut editor);
     measure("colours to the end", 1, |_| while draw(&mut editor) {});
-    let by = Purpose::ReplaceBy {
+    let by = PromptKind::ReplaceBy {
         what: "value".into(),
     };
     measure("10 000 replacements", 1, |_| {

@@ -37,14 +37,14 @@ fn undo_goes_by_words_and_back_to_clean() {
     );
     assert!(matches!(
         editor.on_action(Action::Undo)[..],
-        [Wish::Toast(..)]
+        [Intent::Toast(..)]
     ));
     editor.on_action(Action::Redo);
     editor.on_action(Action::Redo);
     assert_eq!(editor.current_text(), "one two");
     assert!(matches!(
         editor.on_action(Action::Redo)[..],
-        [Wish::Toast(..)]
+        [Intent::Toast(..)]
     ));
 }
 
@@ -66,7 +66,7 @@ fn indentation_is_kept_made_and_taken() {
     assert_eq!(editor.current_text(), "def f():\nreturn 1\n");
     (0..3).for_each(|_| drop(editor.on_action(Action::Undo)));
     assert_eq!(editor.current_text(), "def f():\n    return 1\n");
-    editor.answer(&Purpose::Language, "js");
+    editor.answer(&PromptKind::Language, "js");
     editor.on_action(Action::Bottom);
     write(&mut editor, "if (x) {\n");
     assert_eq!(editor.current().text.cursor(), (3, 4));
@@ -98,7 +98,7 @@ fn pasting_is_clean_one_step_and_never_cut_short() {
     ] {
         assert!(matches!(
             editor.paste(&much)[..],
-            [Wish::Toast(Tone::Bad, _)]
+            [Intent::Toast(Tone::Bad, _)]
         ));
         assert_eq!(editor.current_text(), "");
     }
@@ -107,7 +107,7 @@ fn pasting_is_clean_one_step_and_never_cut_short() {
 #[test]
 fn finds_in_both_directions_and_around() {
     let mut editor = opened("/workspace/a.txt", "Foo (a.b)\nfoo\nbar foo".as_bytes());
-    assert_eq!(editor.answer(&Purpose::FindInEditor, "foo"), []);
+    assert_eq!(editor.answer(&PromptKind::FindInEditor, "foo"), []);
     let at = |editor: &EditorState| editor.current().text.selection().map(|(start, _)| start);
     assert_eq!(at(&editor), Some((0, 0)));
     editor.on_action(Action::NextMatch);
@@ -117,11 +117,11 @@ fn finds_in_both_directions_and_around() {
     assert_eq!(at(&editor), Some((0, 0)));
     editor.on_action(Action::PreviousMatch);
     assert_eq!(at(&editor), Some((2, 4)));
-    editor.answer(&Purpose::FindInEditor, "a.b)");
+    editor.answer(&PromptKind::FindInEditor, "a.b)");
     assert_eq!(at(&editor), Some((0, 5)));
     assert!(matches!(
-        editor.answer(&Purpose::FindInEditor, "axb")[..],
-        [Wish::Toast(Tone::Plain, _)]
+        editor.answer(&PromptKind::FindInEditor, "axb")[..],
+        [Intent::Toast(Tone::Plain, _)]
     ));
     editor.on_action(Action::Back);
     assert_eq!(at(&editor), None);
@@ -132,17 +132,20 @@ fn replaces_all_as_one_step() {
     let mut editor = opened("/workspace/a.txt", b"1\na a\nb\naa\n2");
     assert!(matches!(
         editor.on_action(Action::Replace)[..],
-        [Wish::Ask(Question {
-            purpose: Purpose::ReplaceInEditor,
+        [Intent::Ask(Question {
+            purpose: PromptKind::ReplaceInEditor,
             ..
         })]
     ));
-    let asked = editor.answer(&Purpose::ReplaceInEditor, "a");
-    let [Wish::Ask(Question { purpose, .. })] = &asked[..] else {
+    let asked = editor.answer(&PromptKind::ReplaceInEditor, "a");
+    let [Intent::Ask(Question { purpose, .. })] = &asked[..] else {
         panic!("{asked:?}");
     };
-    let wishes = editor.answer(purpose, "$0");
-    assert_eq!(wishes, [Wish::Toast(Tone::Good, "Replaced 4 times".into())]);
+    let intents = editor.answer(purpose, "$0");
+    assert_eq!(
+        intents,
+        [Intent::Toast(Tone::Good, "Replaced 4 times".into())]
+    );
     assert_eq!(editor.current_text(), "1\n$0 $0\nb\n$0$0\n2");
     editor.on_action(Action::Undo);
     assert_eq!(editor.current_text(), "1\na a\nb\naa\n2");
@@ -154,24 +157,24 @@ fn runs_and_asks_for_the_language_first() {
     let mut editor = opened("/workspace/notes", b"print(1)");
     assert!(matches!(
         editor.on_action(Action::Run)[..],
-        [Wish::Ask(Question {
-            purpose: Purpose::Language,
+        [Intent::Ask(Question {
+            purpose: PromptKind::Language,
             ..
         })]
     ));
     assert!(matches!(
-        editor.answer(&Purpose::Language, "cobol")[..],
-        [Wish::Toast(..)]
+        editor.answer(&PromptKind::Language, "cobol")[..],
+        [Intent::Toast(..)]
     ));
-    assert_eq!(editor.answer(&Purpose::Language, "py"), []);
-    let run = Wish::Run {
+    assert_eq!(editor.answer(&PromptKind::Language, "py"), []);
+    let run = Intent::Run {
         code: "print(1)".into(),
         language: Languages::default().first().expect("one"),
     };
     assert_eq!(editor.on_action(Action::Run), [run]);
     assert!(matches!(
         empty().on_action(Action::Run)[..],
-        [Wish::Toast(..)]
+        [Intent::Toast(..)]
     ));
 }
 
@@ -180,13 +183,13 @@ fn an_answered_language_runs_only_if_running_asked_for_it() {
     let mut editor = opened("/workspace/notes", b"print(1)");
     editor.on_action(Action::Run);
     assert!(matches!(
-        editor.answer(&Purpose::Language, "py")[..],
-        [Wish::Run { .. }]
+        editor.answer(&PromptKind::Language, "py")[..],
+        [Intent::Run { .. }]
     ));
     let mut editor = opened("/workspace/notes", b"print(1)");
     editor.on_action(Action::Run);
     editor.on_action(Action::Language);
-    assert_eq!(editor.answer(&Purpose::Language, "py"), []);
+    assert_eq!(editor.answer(&PromptKind::Language, "py"), []);
 }
 
 #[test]
@@ -197,14 +200,14 @@ fn buffers_come_turn_and_go() {
         ("untitled.py", 0)
     );
     editor.on_action(Action::NewBuffer);
-    editor.answer(&Purpose::Language, "bash");
+    editor.answer(&PromptKind::Language, "bash");
     assert_eq!(editor.current().name, "untitled-2.sh");
     write(&mut editor, "ls");
     editor.on_action(Action::NextTab);
     assert_eq!(editor.current_tab(), 0);
     editor.on_action(Action::PreviousTab);
     let asked = editor.on_action(Action::CloseBuffer);
-    assert!(matches!(&asked[..], [Wish::Confirm { then, .. }] if then == &[Wish::Close]));
+    assert!(matches!(&asked[..], [Intent::Confirm { then, .. }] if then == &[Intent::Close]));
     assert_eq!(editor.buffers().len(), 2);
     editor.close_current();
     assert_eq!(editor.on_action(Action::CloseBuffer), []);
@@ -220,11 +223,11 @@ fn copies_cuts_and_puts_back() {
     assert_eq!(editor.on_action(Action::Copy), []);
     assert_eq!(
         editor.on_action(Action::CopyAll),
-        [Wish::Copy("one\ntwo".into())]
+        [Intent::Copy("one\ntwo".into())]
     );
     editor.type_key(with(KeyCode::Char('a'), "ctrl"));
     editor.type_key(with(KeyCode::Char('x'), "ctrl"));
-    assert_eq!(editor.take_wishes(), [Wish::Copy("one\ntwo".into())]);
+    assert_eq!(editor.take_intents(), [Intent::Copy("one\ntwo".into())]);
     assert_eq!(editor.current_text(), "");
     editor.type_key(with(KeyCode::Char('v'), "ctrl"));
     editor.type_key(with(KeyCode::Char('v'), "ctrl"));
@@ -235,9 +238,9 @@ fn copies_cuts_and_puts_back() {
 fn a_replacement_that_grows_too_much_is_refused() {
     let mut editor = opened("/workspace/a.txt", "e\n".repeat(10_000).as_bytes());
     let by = "x".repeat(1_000);
-    let wishes = editor.answer(&Purpose::ReplaceBy { what: "e".into() }, &by);
-    assert!(matches!(wishes[..], [Wish::Toast(Tone::Bad, _)]));
+    let intents = editor.answer(&PromptKind::ReplaceBy { what: "e".into() }, &by);
+    assert!(matches!(intents[..], [Intent::Toast(Tone::Bad, _)]));
     assert_eq!(editor.dirty_count(), 0);
-    editor.answer(&Purpose::ReplaceBy { what: "e".into() }, "x");
+    editor.answer(&PromptKind::ReplaceBy { what: "e".into() }, "x");
     assert_eq!(editor.current_text(), "x\n".repeat(10_000));
 }

@@ -1,27 +1,27 @@
 //! Making, moving, copying and deleting files, and the questions before it.
 
-#![expect(clippy::panic, reason = "a wish of another kind is a failed test")]
+#![expect(clippy::panic, reason = "a intent of another kind is a failed test")]
 
 use std::path::Path;
 
 use super::*;
-use crate::app::{Expect, Purpose, Tone};
+use crate::app::{Expect, PromptKind, Tone};
 use crate::protocol::{Command, FailureKind, FileOp};
 
-fn work(op: FileOp, label: &str) -> Wish {
+fn work(op: FileOp, label: &str) -> Intent {
     let command = Command::File {
         sandbox: sandbox("py"),
         op,
     };
-    Wish::Submit {
+    Intent::Submit {
         command,
         label: label.into(),
     }
 }
 
-fn asked(wishes: &[Wish]) -> (&str, &str) {
-    match wishes {
-        [Wish::Ask(question)] => (&question.label, &question.start),
+fn asked(intents: &[Intent]) -> (&str, &str) {
+    match intents {
+        [Intent::Ask(question)] => (&question.label, &question.start),
         other => panic!("no question: {other:?}"),
     }
 }
@@ -33,7 +33,7 @@ fn deleting_names_what_is_lost() {
         path: path("/workspace/src"),
         recursive: true,
     };
-    let expected = Wish::Confirm {
+    let expected = Intent::Confirm {
         question: "Delete the folder src and all in it from py:/workspace? This cannot be undone."
             .into(),
         button: "Delete".into(),
@@ -45,12 +45,12 @@ fn deleting_names_what_is_lost() {
 #[test]
 fn marked_files_are_deleted_together() {
     let mut state = usual();
-    let wishes = acts(
+    let intents = acts(
         &mut state,
         &[Action::Mark, Action::Mark, Action::Bottom, Action::Delete],
     );
-    let [Wish::Confirm { question, then, .. }] = wishes.as_slice() else {
-        panic!("no dialog: {wishes:?}");
+    let [Intent::Confirm { question, then, .. }] = intents.as_slice() else {
+        panic!("no dialog: {intents:?}");
     };
     assert_eq!(
         question,
@@ -67,9 +67,9 @@ fn marked_files_are_deleted_together() {
 #[test]
 fn renaming_asks_before_it_replaces() {
     let mut state = usual();
-    let wishes = acts(&mut state, &[Action::Down, Action::Rename]);
-    assert_eq!(asked(&wishes), ("Rename a", "a"));
-    let purpose = Purpose::RenameFile {
+    let intents = acts(&mut state, &[Action::Down, Action::Rename]);
+    assert_eq!(asked(&intents), ("Rename a", "a"));
+    let purpose = PromptKind::RenameFile {
         path: path("/workspace/a"),
     };
     assert_eq!(state.answer(&purpose, "a"), []);
@@ -78,12 +78,12 @@ fn renaming_asks_before_it_replaces() {
         to: path("/workspace/z"),
     };
     assert_eq!(state.answer(&purpose, "z"), [work(op, "renaming a")]);
-    let wishes = state.answer(&purpose, "b");
-    assert!(matches!(&wishes[..], [Wish::Confirm { then, .. }] if then.len() == 1));
+    let intents = state.answer(&purpose, "b");
+    assert!(matches!(&intents[..], [Intent::Confirm { then, .. }] if then.len() == 1));
     for bad in ["", " ", "../x", "/"] {
-        let wishes = state.answer(&purpose, bad);
+        let intents = state.answer(&purpose, bad);
         assert!(
-            matches!(&wishes[..], [Wish::Toast(Tone::Bad, _)]),
+            matches!(&intents[..], [Intent::Toast(Tone::Bad, _)]),
             "{bad:?}"
         );
     }
@@ -96,13 +96,13 @@ fn new_files_never_wipe_old_ones() {
         asked(&acts(&mut state, &[Action::NewFile])),
         ("New file", "")
     );
-    let expected = Wish::SaveFile {
+    let expected = Intent::SaveFile {
         sandbox: Some(sandbox("py")),
         path: path("/workspace/new.py"),
         text: String::new(),
         expect: Expect::Nothing,
     };
-    assert_eq!(state.answer(&Purpose::NewFile, "new.py"), [expected]);
+    assert_eq!(state.answer(&PromptKind::NewFile, "new.py"), [expected]);
     state.listed(
         &sandbox("py"),
         &path("/workspace"),
@@ -110,12 +110,12 @@ fn new_files_never_wipe_old_ones() {
     );
     assert_eq!(name(&state), "new.py");
     for taken in ["new.py", "x/y"] {
-        let wishes = state.answer(&Purpose::NewFile, taken);
-        assert!(matches!(&wishes[..], [Wish::Toast(Tone::Bad, _)]));
+        let intents = state.answer(&PromptKind::NewFile, taken);
+        assert!(matches!(&intents[..], [Intent::Toast(Tone::Bad, _)]));
     }
     let op = FileOp::MakeDir(path("/workspace/d/e"));
     assert_eq!(
-        state.answer(&Purpose::NewFolder, "d/e"),
+        state.answer(&PromptKind::NewFolder, "d/e"),
         [work(op, "making e")]
     );
 }
@@ -123,28 +123,31 @@ fn new_files_never_wipe_old_ones() {
 #[test]
 fn copies_go_in_and_out() {
     let mut state = usual();
-    let wishes = acts(&mut state, &[Action::Upload]);
-    assert_eq!(asked(&wishes), ("Copy in from", "/here/"));
+    let intents = acts(&mut state, &[Action::Upload]);
+    assert_eq!(asked(&intents), ("Copy in from", "/here/"));
     let command = Command::CopyIn {
         sandbox: sandbox("py"),
         from: "/home/me/data.csv".into(),
         to: path("/workspace/data.csv"),
     };
     let label = "copying in data.csv".into();
-    let wishes = state.answer(&Purpose::Upload, "~/data.csv");
-    assert_eq!(wishes, [Wish::Submit { command, label }]);
-    let wishes = acts(&mut state, &[Action::Down, Action::Download]);
-    assert_eq!(asked(&wishes), ("Copy a to", "/here/a"));
-    assert_eq!(targets(&state.answer(&Purpose::Download, "x")), ["/here/x"]);
-    let wishes = acts(&mut state, &[Action::Mark, Action::Mark, Action::Download]);
-    assert_eq!(asked(&wishes), ("Copy 2 files into the folder", "/here/"));
-    let wishes = state.answer(&Purpose::Download, "~/out");
-    assert_eq!(targets(&wishes), ["/home/me/out/a", "/home/me/out/b"]);
+    let intents = state.answer(&PromptKind::Upload, "~/data.csv");
+    assert_eq!(intents, [Intent::Submit { command, label }]);
+    let intents = acts(&mut state, &[Action::Down, Action::Download]);
+    assert_eq!(asked(&intents), ("Copy a to", "/here/a"));
+    assert_eq!(
+        targets(&state.answer(&PromptKind::Download, "x")),
+        ["/here/x"]
+    );
+    let intents = acts(&mut state, &[Action::Mark, Action::Mark, Action::Download]);
+    assert_eq!(asked(&intents), ("Copy 2 files into the folder", "/here/"));
+    let intents = state.answer(&PromptKind::Download, "~/out");
+    assert_eq!(targets(&intents), ["/home/me/out/a", "/home/me/out/b"]);
 }
 
-fn targets(wishes: &[Wish]) -> Vec<String> {
-    match wishes {
-        [Wish::Download(download)] => {
+fn targets(intents: &[Intent]) -> Vec<String> {
+    match intents {
+        [Intent::Download(download)] => {
             let places = download.places().into_iter();
             places.map(|place| place.display().to_string()).collect()
         }
@@ -161,11 +164,11 @@ fn download(to: &str, targets: &[&str], into: bool) -> Download {
     }
 }
 
-fn questions(wishes: &[Wish]) -> Vec<&str> {
-    let question = |wish: &'_ Wish| matches!(wish, Wish::Confirm { .. });
-    assert!(wishes.iter().all(question), "{wishes:?}");
-    let texts = wishes.iter().filter_map(|wish| match wish {
-        Wish::Confirm { question, .. } => Some(question.as_str()),
+fn questions(intents: &[Intent]) -> Vec<&str> {
+    let question = |intent: &'_ Intent| matches!(intent, Intent::Confirm { .. });
+    assert!(intents.iter().all(question), "{intents:?}");
+    let texts = intents.iter().filter_map(|intent| match intent {
+        Intent::Confirm { question, .. } => Some(question.as_str()),
         _ => None,
     });
     texts.collect()
@@ -177,7 +180,7 @@ fn downloads_ask_before_they_replace_something() {
     let free = host_checked(one.clone(), &[HostKind::Nothing]);
     assert!(matches!(
         &free[..],
-        [Wish::Submit { command: Command::CopyOut { to, .. }, .. }] if to == "/here/a"
+        [Intent::Submit { command: Command::CopyOut { to, .. }, .. }] if to == "/here/a"
     ));
     let taken = host_checked(one.clone(), &[HostKind::File]);
     assert!(
@@ -188,7 +191,7 @@ fn downloads_ask_before_they_replace_something() {
     let into = download("/here/a", &["/workspace/a"], true);
     assert_eq!(
         host_checked(one, &[HostKind::Folder]),
-        [Wish::Download(Box::new(into.clone()))]
+        [Intent::Download(Box::new(into.clone()))]
     );
     assert_eq!(into.places(), [Path::new("/here/a/a")]);
     let many = download("/out", &["/workspace/a", "/workspace/b"], true);
@@ -216,11 +219,11 @@ fn hostile_names_stay_text() {
             Action::Rename,
             Action::Download,
         ] {
-            let wishes = state.on_action(action, PAGE);
-            let texts = wishes.iter().map(|wish| match wish {
-                Wish::Copy(text) | Wish::Toast(_, text) => text.clone(),
-                Wish::Confirm { question, .. } => question.clone(),
-                Wish::Ask(question) => format!("{}{}", question.label, question.start),
+            let intents = state.on_action(action, PAGE);
+            let texts = intents.iter().map(|intent| match intent {
+                Intent::Copy(text) | Intent::Toast(_, text) => text.clone(),
+                Intent::Confirm { question, .. } => question.clone(),
+                Intent::Ask(question) => format!("{}{}", question.label, question.start),
                 other => panic!("{other:?}"),
             });
             assert!(texts.into_iter().all(|t| !t.contains(char::is_control)));
@@ -240,11 +243,11 @@ fn a_failure_is_kept_and_nothing_can_be_done_there() {
     state.listed(&sandbox("py"), &path("/workspace"), Err(failure.clone()));
     assert_eq!(state.failure(), Some(&failure));
     for action in Action::ALL {
-        let wishes = state.on_action(*action, PAGE);
+        let intents = state.on_action(*action, PAGE);
         assert!(
-            !wishes
+            !intents
                 .iter()
-                .any(|w| matches!(w, Wish::Confirm { .. } | Wish::Ask(_)))
+                .any(|w| matches!(w, Intent::Confirm { .. } | Intent::Ask(_)))
         );
         state.listed(&sandbox("py"), &path("/workspace"), Err(failure.clone()));
     }
@@ -256,7 +259,7 @@ fn no_action_needs_a_sandbox() {
     for action in Action::ALL {
         state.on_action(*action, 0);
     }
-    state.answer(&Purpose::NewFile, "x");
+    state.answer(&PromptKind::NewFile, "x");
     state.scroll(3);
     state.click(3);
     state.scroll_preview(3);
@@ -264,9 +267,9 @@ fn no_action_needs_a_sandbox() {
 }
 
 /// The host paths that are copied in, and where to.
-fn copied(wishes: &[Wish]) -> Vec<(String, String)> {
-    let copies = wishes.iter().map(|wish| match wish {
-        Wish::Submit {
+fn copied(intents: &[Intent]) -> Vec<(String, String)> {
+    let copies = intents.iter().map(|intent| match intent {
+        Intent::Submit {
             command: Command::CopyIn { from, to, .. },
             ..
         } => (from.display().to_string(), to.to_string()),
@@ -285,14 +288,14 @@ fn a_pattern_copies_many_and_asks_about_those_that_are_there() {
     let folder = Path::new("/x");
     let mut state = usual();
     assert_eq!(
-        state.answer(&Purpose::Upload, "/x/*.csv"),
-        [Wish::ListHost(folder.into())]
+        state.answer(&PromptKind::Upload, "/x/*.csv"),
+        [Intent::ListHost(folder.into())]
     );
     assert_eq!(state.host_listed(Path::new("/y"), &names()), None);
-    let wishes = state.host_listed(folder, &names()).expect("wishes");
+    let intents = state.host_listed(folder, &names()).expect("intents");
     let pair = |from: &str, to: &str| (from.to_owned(), to.to_owned());
     assert_eq!(
-        copied(&wishes),
+        copied(&intents),
         [
             pair("/x/b.csv", "/workspace/b.csv"),
             pair("/x/c.csv", "/workspace/c.csv")
@@ -300,10 +303,10 @@ fn a_pattern_copies_many_and_asks_about_those_that_are_there() {
     );
     assert_eq!(state.host_listed(folder, &names()), None, "only once");
 
-    state.answer(&Purpose::Upload, "/x/?*");
-    let wishes = state.host_listed(folder, &names()).expect("wishes");
-    let [Wish::Confirm { question, then, .. }] = wishes.as_slice() else {
-        panic!("no dialog: {wishes:?}");
+    state.answer(&PromptKind::Upload, "/x/?*");
+    let intents = state.host_listed(folder, &names()).expect("intents");
+    let [Intent::Confirm { question, then, .. }] = intents.as_slice() else {
+        panic!("no dialog: {intents:?}");
     };
     assert!(question.starts_with("2 of 4 names exist"), "{question}");
     assert_eq!(copied(then).len(), 4);
@@ -312,11 +315,11 @@ fn a_pattern_copies_many_and_asks_about_those_that_are_there() {
         (names(), "Nothing there is called *.zip."),
         (Err("/x: gone".to_owned()), "/x: gone"),
     ] {
-        state.answer(&Purpose::Upload, "/x/*.zip");
-        let wishes = state.host_listed(folder, &names).expect("wishes");
+        state.answer(&PromptKind::Upload, "/x/*.zip");
+        let intents = state.host_listed(folder, &names).expect("intents");
         assert!(
-            matches!(&wishes[..], [Wish::Toast(_, said)] if said == words),
-            "{wishes:?}"
+            matches!(&intents[..], [Intent::Toast(_, said)] if said == words),
+            "{intents:?}"
         );
     }
 }

@@ -3,11 +3,11 @@
 use std::time::Instant;
 
 use super::*;
-use crate::app::Purpose;
+use crate::app::PromptKind;
 use crate::protocol::FailureKind;
 
-fn preview(file: &str) -> Wish {
-    Wish::Preview {
+fn preview(file: &str) -> Intent {
+    Intent::Preview {
         sandbox: sandbox("py"),
         path: path(file),
     }
@@ -17,15 +17,15 @@ fn preview(file: &str) -> Wish {
 fn opens_folders_and_files_and_comes_back() {
     let mut state = usual();
     assert_eq!(name(&state), "src");
-    let wishes = acts(&mut state, &[Action::Open]);
-    assert_eq!(wishes, [list("/workspace/src")]);
+    let intents = acts(&mut state, &[Action::Open]);
+    assert_eq!(intents, [list("/workspace/src")]);
     assert!(!state.is_listed() && state.listing().is_empty());
     assert_eq!(acts(&mut state, &[Action::Ascend]), [list("/workspace")]);
     let entries = vec![folder("lib"), folder("src"), file("a")];
     state.listed(&sandbox("py"), &path("/workspace"), Ok(entries));
     assert_eq!(name(&state), "src");
-    let wishes = acts(&mut state, &[Action::Down, Action::Open]);
-    assert_eq!(wishes, [edit("/workspace/a")]);
+    let intents = acts(&mut state, &[Action::Down, Action::Open]);
+    assert_eq!(intents, [edit("/workspace/a")]);
     assert_eq!(acts(&mut state, &[Action::Ascend]), [list("/")]);
     assert_eq!(acts(&mut state, &[Action::Ascend]), []);
     assert_eq!(acts(&mut state, &[Action::GoWorkDir]), [list("/workspace")]);
@@ -34,11 +34,11 @@ fn opens_folders_and_files_and_comes_back() {
 #[test]
 fn a_link_leads_to_a_folder_or_a_file() {
     let mut state = usual();
-    let wishes = acts(&mut state, &[Action::Bottom, Action::Open]);
-    assert_eq!(wishes, [list("/workspace/l")]);
+    let intents = acts(&mut state, &[Action::Bottom, Action::Open]);
+    assert_eq!(intents, [list("/workspace/l")]);
     let failure = Failure::new(FailureKind::Invalid, "/workspace/l is not a directory");
-    let wishes = state.listed(&sandbox("py"), &path("/workspace/l"), Err(failure));
-    assert_eq!(wishes, [edit("/workspace/l"), list("/workspace")]);
+    let intents = state.listed(&sandbox("py"), &path("/workspace/l"), Err(failure));
+    assert_eq!(intents, [edit("/workspace/l"), list("/workspace")]);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn each_sandbox_keeps_its_folder() {
     let other = Some((sandbox("js"), "js".into(), path("/app")));
     assert_eq!(
         state.show(other),
-        [Wish::List {
+        [Intent::List {
             sandbox: sandbox("js"),
             path: path("/app")
         }]
@@ -98,12 +98,12 @@ fn the_selection_stays_on_its_name_when_files_come_and_go() {
     let mut state = usual();
     acts(&mut state, &[Action::Down, Action::Down]);
     assert_eq!(name(&state), "b");
-    let wishes = state.listed(
+    let intents = state.listed(
         &sandbox("py"),
         &path("/workspace"),
         Ok(vec![file("aa"), file("b"), file("c")]),
     );
-    assert_eq!((name(&state).as_str(), wishes.len()), ("b", 1));
+    assert_eq!((name(&state).as_str(), intents.len()), ("b", 1));
     state.listed(&sandbox("py"), &path("/workspace"), Ok(vec![file("x")]));
     assert_eq!(name(&state), "x");
 }
@@ -114,19 +114,19 @@ fn many_changes_list_once_more() {
     assert_eq!(state.changed(), [list("/workspace")]);
     assert_eq!(state.changed(), []);
     assert_eq!(state.changed(), []);
-    let wishes = state.listed(&sandbox("py"), &path("/workspace"), Ok(vec![]));
-    assert_eq!(wishes, [list("/workspace")]);
-    let wishes = state.listed(&sandbox("py"), &path("/workspace"), Ok(vec![]));
-    assert_eq!(wishes, []);
+    let intents = state.listed(&sandbox("py"), &path("/workspace"), Ok(vec![]));
+    assert_eq!(intents, [list("/workspace")]);
+    let intents = state.listed(&sandbox("py"), &path("/workspace"), Ok(vec![]));
+    assert_eq!(intents, []);
 }
 
 #[test]
 fn the_filter_narrows_and_back_clears_it() {
     let mut state = usual();
     acts(&mut state, &[Action::Mark]);
-    let wishes = acts(&mut state, &[Action::Filter]);
-    assert!(matches!(&wishes[..], [Wish::Ask(question)] if question.start.is_empty()));
-    state.answer(&Purpose::FilterFiles, "B");
+    let intents = acts(&mut state, &[Action::Filter]);
+    assert!(matches!(&intents[..], [Intent::Ask(question)] if question.start.is_empty()));
+    state.answer(&PromptKind::FilterFiles, "B");
     assert_eq!((state.listing().len(), name(&state).as_str()), (1, "b"));
     acts(&mut state, &[Action::Back]);
     assert_eq!(
@@ -147,8 +147,8 @@ fn five_thousand_files_stay_fast() {
     let mut state = pane(entries);
     let listed = start.elapsed();
     let start = Instant::now();
-    state.answer(&Purpose::FilterFiles, "99");
-    state.answer(&Purpose::FilterFiles, "");
+    state.answer(&PromptKind::FilterFiles, "99");
+    state.answer(&PromptKind::FilterFiles, "");
     acts(&mut state, &[Action::InvertMarks, Action::Bottom]);
     let picked = start.elapsed();
     let start = Instant::now();

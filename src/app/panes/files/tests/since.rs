@@ -19,11 +19,11 @@ fn change(kind: ChangeKind, file: &str) -> Change {
 
 pub(super) fn changed() -> FilesState {
     let mut state = usual();
-    let wishes = acts(&mut state, &[Action::Changes]);
-    let asked = Wish::Changes {
+    let intents = acts(&mut state, &[Action::Changes]);
+    let asked = Intent::Changes {
         sandbox: sandbox("py"),
     };
-    assert_eq!(wishes, [asked]);
+    assert_eq!(intents, [asked]);
     let changes = Changes {
         files: vec![
             change(ChangeKind::Deleted, "/etc/old"),
@@ -35,8 +35,8 @@ pub(super) fn changed() -> FilesState {
     state
 }
 
-fn words(wishes: &[Wish]) -> String {
-    format!("{wishes:?}")
+fn words(intents: &[Intent]) -> String {
+    format!("{intents:?}")
 }
 
 #[test]
@@ -66,16 +66,16 @@ fn what_was_deleted_cannot_be_used() {
         Action::Delete,
         Action::Download,
     ] {
-        let wishes = acts(&mut state, &[action]);
+        let intents = acts(&mut state, &[action]);
         assert!(
-            words(&wishes).contains("was deleted"),
-            "{action:?}: {wishes:?}"
+            words(&intents).contains("was deleted"),
+            "{action:?}: {intents:?}"
         );
     }
     acts(&mut state, &[Action::InvertMarks, Action::Down]);
-    let wishes = acts(&mut state, &[Action::Delete]);
+    let intents = acts(&mut state, &[Action::Delete]);
     assert!(
-        words(&wishes).contains("was deleted"),
+        words(&intents).contains("was deleted"),
         "one of the marked is gone"
     );
 }
@@ -88,10 +88,10 @@ fn what_needs_a_folder_says_so() {
         Action::Upload,
         Action::Rename,
     ] {
-        let wishes = acts(&mut changed(), &[action]);
+        let intents = acts(&mut changed(), &[action]);
         assert!(
-            words(&wishes).contains("needs a folder"),
-            "{action:?}: {wishes:?}"
+            words(&intents).contains("needs a folder"),
+            "{action:?}: {intents:?}"
         );
     }
 }
@@ -99,8 +99,8 @@ fn what_needs_a_folder_says_so() {
 #[test]
 fn a_deletion_names_the_path_and_not_the_folder_left_behind() {
     let mut state = changed();
-    let wishes = acts(&mut state, &[Action::Down, Action::Delete]);
-    let words = words(&wishes);
+    let intents = acts(&mut state, &[Action::Down, Action::Delete]);
+    let words = words(&intents);
     assert!(words.contains("workspace/src/new.py from py?"), "{words}");
 }
 
@@ -128,7 +128,7 @@ fn every_way_back_leads_to_the_folder() {
 #[test]
 fn a_change_elsewhere_looks_again() {
     let mut state = changed();
-    let asked = Wish::Changes {
+    let asked = Intent::Changes {
         sandbox: sandbox("py"),
     };
     assert_eq!(state.changed(), [asked]);

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn copied(text: &str) -> Vec<Wish> {
-    vec![Wish::Copy(text.to_owned())]
+fn copied(text: &str) -> Vec<Intent> {
+    vec![Intent::Copy(text.to_owned())]
 }
 
 fn selected(state: &OutputState) -> Option<(u64, u64)> {
@@ -46,7 +46,7 @@ fn the_view_follows_the_end_of_the_selection() {
 #[test]
 fn a_selection_begins_at_the_match_and_ends_before_the_search_does() {
     let mut state = with(&numbered(20));
-    state.answer(&Purpose::SearchOutput, "line 3");
+    state.answer(&PromptKind::SearchOutput, "line 3");
     act(&mut state, &[Action::Select, Action::Down]);
     assert_eq!(selected(&state), Some((3, 4)));
     act(&mut state, &[Action::Back]);

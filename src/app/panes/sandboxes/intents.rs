@@ -1,13 +1,13 @@
 //! What keys of the list ask of others: changes of phase, with a question where something is lost.
 
 use super::SandboxesState;
-use crate::app::intent::{Purpose, Question, Tone, Wish};
+use crate::app::intent::{Intent, PromptKind, Question, Tone};
 use crate::domain::{Phase, Sandbox};
 use crate::keymap::Action;
 use crate::protocol::{Action as Act, Command};
 
 impl SandboxesState {
-    pub(super) fn wishes(&self, action: Action) -> Vec<Wish> {
+    pub(super) fn intents(&self, action: Action) -> Vec<Intent> {
         match action {
             Action::Start => self.act(Act::Start),
             Action::Stop => self.confirm(Act::Stop, "Its processes end; its files stay."),
@@ -24,12 +24,12 @@ impl SandboxesState {
             Action::Filter => vec![self.ask_filter()],
             Action::Copy => self
                 .selected()
-                .map(|row| Wish::Copy(row.sandbox.name.clone()))
+                .map(|row| Intent::Copy(row.sandbox.name.clone()))
                 .into_iter()
                 .collect(),
             Action::CopyAll => self
                 .selected()
-                .map(|row| Wish::Copy(row.sandbox.reference.id.as_str().to_owned()))
+                .map(|row| Intent::Copy(row.sandbox.reference.id.as_str().to_owned()))
                 .into_iter()
                 .collect(),
             _ => Vec::new(),
@@ -37,7 +37,7 @@ impl SandboxesState {
     }
 
     /// Pins the targets, or lets all of them be reaped again if all are pinned.
-    fn pin(&self) -> Vec<Wish> {
+    fn pin(&self) -> Vec<Intent> {
         let targets = self.targets();
         let is_pinned = |sandbox: &&Sandbox| {
             let standing = self.standing(&sandbox.reference);
@@ -45,19 +45,19 @@ impl SandboxesState {
         };
         let pinned = !targets.iter().all(is_pinned);
         let word = if pinned { "pinning" } else { "unpinning" };
-        let wish = |sandbox: &Sandbox| Wish::Submit {
+        let intent = |sandbox: &Sandbox| Intent::Submit {
             command: Command::Pin {
                 sandbox: sandbox.reference.clone(),
                 pinned,
             },
             label: format!("{word} {}", sandbox.name),
         };
-        targets.into_iter().map(wish).collect()
+        targets.into_iter().map(intent).collect()
     }
 
-    fn ask_filter(&self) -> Wish {
-        Wish::Ask(Question {
-            purpose: Purpose::FilterSandboxes,
+    fn ask_filter(&self) -> Intent {
+        Intent::Ask(Question {
+            purpose: PromptKind::FilterSandboxes,
             label: "filter".to_owned(),
             start: self.filter.clone(),
         })
@@ -81,10 +81,10 @@ impl SandboxesState {
         }
     }
 
-    fn act(&self, action: Act) -> Vec<Wish> {
+    fn act(&self, action: Act) -> Vec<Intent> {
         let targets = self.targets();
         if targets.is_empty() {
-            return vec![Wish::Toast(
+            return vec![Intent::Toast(
                 Tone::Plain,
                 "No sandbox is selected. Press c to create one.".to_owned(),
             )];
@@ -95,7 +95,7 @@ impl SandboxesState {
             .collect()
     }
 
-    fn confirm(&self, action: Act, loss: &str) -> Vec<Wish> {
+    fn confirm(&self, action: Act, loss: &str) -> Vec<Intent> {
         let then = self.act(action);
         let names: Vec<&str> = self
             .targets()
@@ -112,14 +112,14 @@ impl SandboxesState {
                 many.join(", ")
             ),
         };
-        vec![Wish::Confirm {
+        vec![Intent::Confirm {
             question,
             button: capital(action.verb()),
             then,
         }]
     }
 
-    fn pause_or_resume(&self) -> Vec<Wish> {
+    fn pause_or_resume(&self) -> Vec<Intent> {
         let paused = self
             .selected()
             .is_some_and(|row| row.sandbox.phase == Phase::Paused);
@@ -127,7 +127,7 @@ impl SandboxesState {
     }
 }
 
-pub(super) fn submit(sandbox: &Sandbox, action: Act) -> Wish {
+pub(super) fn submit(sandbox: &Sandbox, action: Act) -> Intent {
     let verb = match action {
         Act::Start => "starting",
         Act::Stop => "stopping",
@@ -137,7 +137,7 @@ pub(super) fn submit(sandbox: &Sandbox, action: Act) -> Wish {
         Act::Resume => "resuming",
         Act::Remove { .. } => "removing",
     };
-    Wish::Submit {
+    Intent::Submit {
         command: Command::Act {
             sandbox: sandbox.reference.clone(),
             action,

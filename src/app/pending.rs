@@ -4,76 +4,9 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use crate::domain::{ExecId, RequestId, SandboxPath, SandboxRef, StreamId};
+use super::intent::{ReplyTo, Work};
+use crate::domain::{ExecId, RequestId, StreamId};
 use crate::protocol::{Command, Request};
-
-/// What a reply is for.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ReplyTo {
-    /// Only a failure is worth a word.
-    Quiet,
-    /// Success is worth a word too.
-    Told,
-    /// The sandbox list.
-    List,
-    /// A new sandbox, to be selected.
-    Create,
-    /// A folder for the files pane.
-    Folder(SandboxRef, SandboxPath),
-    /// What has changed, for the files pane.
-    FileChanges(SandboxRef),
-    /// Work on files.
-    Work(Work),
-    /// A tab of the view of a sandbox.
-    Look(SandboxRef, crate::app::overlays::inspect::Tab),
-    /// What happened before.
-    History,
-    /// What reaping would do, or did.
-    Reap,
-    /// Recorded runs, for the list of them.
-    Runs {
-        /// Whose.
-        of: crate::app::overlays::history::Of,
-        /// Is the list to be opened?
-        opens: bool,
-    },
-    /// What other processes have under way.
-    Live,
-    /// Images for the form.
-    Images,
-    /// How a file stands before it is overwritten.
-    BeforeSave(Box<super::transfers::Save>),
-    /// How a file stands after it was written.
-    AfterSave(SandboxRef, SandboxPath),
-    /// How a file stands before it is loaded into the editor.
-    BeforeLoad(SandboxRef, SandboxPath),
-    /// Code is ready to run, and called so.
-    Prepared {
-        /// Its name.
-        title: String,
-        /// All of its input, if that is known.
-        input: Option<String>,
-    },
-    /// What is known of a buffer's code.
-    Outlook(u64),
-    /// Installed packages.
-    Stock,
-    /// A stream was opened.
-    Stream(StreamId),
-    /// A piece of input was taken.
-    Input(StreamId),
-}
-
-/// Work on files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Work {
-    /// Something is made, renamed or deleted.
-    Change,
-    /// Something is copied into a sandbox.
-    CopyIn,
-    /// Something is copied out of one.
-    CopyOut,
-}
 
 /// One request under way.
 #[derive(Debug, Clone, PartialEq)]
@@ -152,7 +85,7 @@ impl PendingSet {
     pub fn progress(&mut self, id: RequestId, mut progress: Progress) {
         if let Some(pending) = self.under_way.get_mut(&id) {
             // The manager names whole paths, for which there is no room.
-            if matches!(pending.reply_to, ReplyTo::Work(_)) {
+            if matches!(pending.reply_to, ReplyTo::FileWork(_)) {
                 progress.note.clone_from(&pending.label);
             }
             pending.progress = Some(progress);
@@ -170,7 +103,7 @@ impl PendingSet {
     pub fn work(&self) -> impl Iterator<Item = (RequestId, Work)> {
         let all = self.under_way.iter();
         all.filter_map(|(id, pending)| match pending.reply_to {
-            ReplyTo::Work(work) => Some((*id, work)),
+            ReplyTo::FileWork(work) => Some((*id, work)),
             _ => None,
         })
     }

@@ -1,22 +1,24 @@
 //! The dashboard's state: what everybody needs of it, and the few verbs that all of the code above shares.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use ratatui::layout::Rect;
 
-use super::geometry::layout::{self, Pane};
+use super::geometry::layout::{self, Areas, Banner, Pane};
 use super::geometry::split;
-use super::intent::Tone;
-use super::overlays::compare;
-use super::overlays::overlay::Overlay;
+use super::intent::{Intent, ReplyTo, Tone};
+use super::msg::Effect;
+use super::overlays::confirm::Confirm;
+use super::overlays::{Cx, Overlay};
 use super::panes::files::HostPlaces;
 use super::panes::{editor, files, output, sandboxes, shells};
-use super::pending::PendingSet;
+use super::pending::{Pending, PendingSet};
+use super::settings::Settings;
 use super::{engine, guards, status, transfers};
-use crate::config::Config;
-use crate::domain::{HostName, Owner};
-use crate::keymap::{Context, Key, Keymap};
+use crate::keymap::{Context, Key};
+use crate::protocol::{Command, Failure};
 
 /// Who has the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,22 +41,6 @@ impl Mode {
             Self::Term => "TERM",
         }
     }
-}
-
-/// What does not change while the dashboard runs.
-pub struct Settings {
-    /// Keys.
-    pub keymap: Keymap,
-    /// Configuration.
-    pub config: Config,
-    /// Who creates sandboxes.
-    pub owner: Owner,
-    /// The host that new sandboxes go to.
-    pub host: HostName,
-    /// Nothing may be changed.
-    pub read_only: bool,
-    /// Nothing here is real.
-    pub demo: bool,
 }
 
 /// Where the person is.
@@ -97,8 +83,8 @@ pub struct AppState {
     pub pending: PendingSet,
     /// What was typed into the form of the last run.
     pub last_run: Vec<String>,
-    /// Runs that are being compared.
-    pub comparing: Option<compare::Comparing>,
+    /// What panes and overlays want and was not done yet; `update` leaves none.
+    pub(crate) intents: VecDeque<Intent>,
     /// Guards.
     pub guards: guards::GuardsState,
     /// Files under way.
@@ -140,7 +126,7 @@ impl AppState {
             status: status::StatusState::default(),
             pending: PendingSet::new(seed),
             last_run: Vec::new(),
-            comparing: None,
+            intents: VecDeque::new(),
             guards: guards::GuardsState::default(),
             transfers: transfers::Transfers::default(),
             engine: engine::EngineState::default(),
@@ -163,27 +149,7 @@ impl AppState {
     #[must_use]
     pub fn context(&self) -> Context {
         match (&self.view.overlay, self.view.mode) {
-            (Some(Overlay::Confirm(_)), _) => Context::Dialog,
-            (
-                Some(Overlay::Ask(_) | Overlay::Create(_) | Overlay::Palette(_) | Overlay::Run(_)),
-                _,
-            ) => Context::Prompt,
-            (Some(Overlay::Inspect(_)), _) => Context::Inspect,
-            (Some(Overlay::History(_)), _) => Context::History,
-            (
-                Some(
-                    Overlay::Help { .. }
-                    | Overlay::Log { .. }
-                    | Overlay::Events { .. }
-                    | Overlay::Columns { .. }
-                    | Overlay::Findings { .. }
-                    | Overlay::Cache(_)
-                    | Overlay::Comparison(_)
-                    | Overlay::Snippets(_)
-                    | Overlay::Reap(_),
-                ),
-                _,
-            ) => Context::Viewer,
+            (Some(overlay), _) => overlay.layer().context(),
             (None, Mode::Edit) => Context::Edit,
             (None, Mode::Term) => Context::Terminal,
             (None, Mode::Nav) => self.pane_context(),
@@ -213,5 +179,73 @@ impl AppState {
 
     pub(crate) fn say(&mut self, tone: Tone, text: impl Into<String>) {
         self.status.say(tone, text, self.now);
+    }
+
+    /// Divides the screen as it is now.
+    #[must_use]
+    pub fn areas(&self) -> Option<Areas> {
+        let banner = match self.engine.down() {
+            Some(_) => Banner::Shown,
+            None => Banner::Hidden,
+        };
+        let view = &self.view;
+        layout::divide(view.size, view.focus, (view.zoom, view.split), banner)
+    }
+
+    /// Returns what an overlay may look at.
+    #[must_use]
+    pub fn cx(&self) -> Cx<'_> {
+        Cx {
+            now: self.now,
+            screen: self.view.size,
+            settings: &self.settings,
+            editor: &self.editor,
+            engine: &self.engine,
+            status: &self.status,
+            host_places: self.files.host(),
+        }
+    }
+
+    /// Says what failed, and what to do.
+    pub(crate) fn complain(&mut self, failure: &Failure) {
+        let hint = failure.hint.as_ref();
+        let hint = hint.map_or_else(String::new, |hint| format!(" ({hint})"));
+        // Words of a package manager come in lines; the first says what failed, the last mostly why.
+        let mut lines = failure.message.lines();
+        let first = lines.next().unwrap_or_default();
+        let last = lines.next_back().map(|line| format!(": {line}"));
+        let last = last.unwrap_or_default();
+        self.say(Tone::Bad, format!("{first}{last}{hint}"));
+    }
+
+    /// Puts something over the panes.
+    pub(crate) fn open(&mut self, overlay: Overlay) {
+        self.view.overlay = Some(overlay);
+    }
+
+    /// Asks for a yes; the default is no.
+    pub(crate) fn confirm(&mut self, question: String, button: &str, then: Vec<Intent>) {
+        self.open(Overlay::Confirm(Confirm {
+            question,
+            button: button.to_owned(),
+            then,
+            chosen: false,
+        }));
+    }
+
+    /// Notes what a pane or an overlay wants; it is done before `update` returns.
+    pub(crate) fn want(&mut self, intents: impl IntoIterator<Item = Intent>) {
+        self.intents.extend(intents);
+    }
+
+    /// Books a request and wraps it.
+    pub(crate) fn submit(&mut self, command: Command, label: &str, reply_to: ReplyTo) -> Effect {
+        let pending = Pending {
+            label: label.to_owned(),
+            since: self.now,
+            reply_to,
+            progress: None,
+        };
+        Effect::Submit(self.pending.request(command, pending))
     }
 }

@@ -127,6 +127,15 @@ impl App {
         self.effects.extend(update(&mut self.state, msg));
     }
 
+    /// Has the app do what a pane or an overlay would want.
+    pub(crate) fn apply(&mut self, intents: Vec<super::Intent>) {
+        self.state.want(intents);
+        self.tell(Msg::Resize {
+            width: self.state.view.size.width,
+            height: self.state.view.size.height,
+        });
+    }
+
     pub(crate) fn engine(&mut self, event: Event) {
         self.tell(Msg::Engine(event));
     }

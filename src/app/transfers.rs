@@ -5,7 +5,6 @@ use std::collections::{HashMap, VecDeque};
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
-use super::Expect;
 use crate::domain::{SandboxPath, SandboxRef, StreamId};
 use crate::protocol::Command;
 
@@ -15,19 +14,6 @@ const PIECE: usize = 48 * 1024;
 pub const PREVIEW: u64 = 256 * 1024;
 /// Most bytes of a file in the editor, and one more to notice that there are more.
 pub const EDITABLE: u64 = 2 * 1024 * 1024 + 1;
-
-/// A buffer to be written.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Save {
-    /// Where.
-    pub sandbox: SandboxRef,
-    /// Which file.
-    pub path: SandboxPath,
-    /// The content.
-    pub text: String,
-    /// What must be there now.
-    pub expect: Expect,
-}
 
 /// What to do when all is sent.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +29,17 @@ pub enum Collected {
     Preview(SandboxRef, SandboxPath),
     /// Edit it; with the time of its last change.
     Edit(SandboxRef, SandboxPath, Option<DateTime<Utc>>),
+}
+
+/// A file that was collected.
+#[derive(Debug)]
+pub struct CollectedFile {
+    /// What it is for.
+    pub then: Collected,
+    /// What was read of it.
+    pub bytes: Vec<u8>,
+    /// May there be more?
+    pub is_full: bool,
 }
 
 #[derive(Debug)]
@@ -119,11 +116,14 @@ impl Transfers {
         true
     }
 
-    /// Ends a collection: what it is for, the bytes, and whether there may be more.
-    pub fn collected(&mut self, stream: StreamId) -> Option<(Collected, Vec<u8>, bool)> {
+    /// Ends a collection.
+    pub fn collected(&mut self, stream: StreamId) -> Option<CollectedFile> {
         let collecting = self.collecting.remove(&stream)?;
-        let full = collecting.bytes.len() as u64 >= collecting.limit;
-        Some((collecting.then, collecting.bytes, full))
+        Some(CollectedFile {
+            is_full: collecting.bytes.len() as u64 >= collecting.limit,
+            then: collecting.then,
+            bytes: collecting.bytes,
+        })
     }
 
     /// Tells whether a preview is under way.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::app::panes::files::HostKind;
+use crate::app::msg::HostKind;
 
 /// The most names that are read of a folder.
 const MOST: usize = 10_000;

@@ -5,7 +5,7 @@ use crossterm::event::{
     MouseEvent, MouseEventKind,
 };
 
-use crate::app::panes::shell::MouseButton;
+use crate::app::msg::MouseButton;
 use crate::app::{Mouse, MouseKind, Msg};
 use crate::keymap::{Key, KeyCode};
 

@@ -24,9 +24,10 @@ use ratatui::layout::Rect;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 
+use crate::app::ReplyTo;
 use crate::app::overlays::reap::rules;
 use crate::app::panes::files::HostPlaces;
-use crate::app::pending::{Pending, ReplyTo};
+use crate::app::pending::Pending;
 use crate::app::{AppState, Effect, Msg, Pane, Settings, update};
 use crate::manager::ManagerHandle;
 use crate::protocol::{Command, Event, Failure, FailureKind, Topic};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::app::panes::editor::RecoveredBuffer;
+use crate::app::msg::RecoveredBuffer;
 
 /// Where this process keeps its unsaved buffers.
 pub(super) struct Recovery {

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::app::overlays::snippets::{SnippetNews, SnippetOp};
+use crate::app::msg::{SnippetNews, SnippetOp};
 
 /// Larger files are no snippets.
 const LARGEST: u64 = 2 << 20;

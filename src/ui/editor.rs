@@ -17,7 +17,7 @@ use crate::text::{display_width, truncate};
 /// What is shown where there is no code yet.
 const HINT: &str = "Type code here (i), run it with F9.";
 /// The longest name of a tab.
-const LONGEST_NAME: usize = crate::app::geometry::tabs::LONGEST_NAME;
+const LONGEST_NAME: usize = crate::app::panes::tabs::LONGEST_NAME;
 
 /// The inside of the editor pane.
 #[derive(Debug, Clone, Copy)]

@@ -23,8 +23,8 @@ use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Wrap};
 
 use crate::app::geometry::layout::LEAST;
-use crate::app::geometry::tabs::{BESIDE_BUFFERS, BESIDE_RUNS, BESIDE_SHELLS};
 use crate::app::panes::shells::Open;
+use crate::app::panes::tabs::{BESIDE_BUFFERS, BESIDE_RUNS, BESIDE_SHELLS};
 use crate::app::{AppState, Mode, Pane};
 use crate::text::display_width;
 use editor::EditorPane;

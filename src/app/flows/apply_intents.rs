@@ -1,115 +1,82 @@
 //! Does what panes and overlays want.
 
-use super::{copies, streams};
-use crate::app::flows::run_program;
-use crate::app::input::on_action::{focus, submit};
-use crate::app::overlays::line::LineInput;
-use crate::app::overlays::overlay::{Ask, Confirm, Overlay};
-use crate::app::overlays::run_form::{RunForm, RunOptions};
-use crate::app::pending::ReplyTo;
-use crate::app::{AppState, Effect, Intent, Pane, Tone};
-use crate::protocol::{Command, FileOp};
+use super::navigate::focus;
+use super::{compare_runs, copies, edit_file, foreign_runs, run_again, run_program};
+use crate::app::intent::{Intent, PromptKind, ReplyTo};
+use crate::app::msg::SnippetOp;
+use crate::app::overlays::prompt::PromptState;
+use crate::app::overlays::run_form::RunForm;
+use crate::app::overlays::{Overlay, snippets};
+use crate::app::{AppState, Effect, Pane, Tone};
+use crate::domain::SandboxSpec;
+use crate::protocol::Command;
 use crate::text::human;
 
 /// Most bytes for the clipboard: many terminals take 100 000 characters, which is this much in base 64.
 const CLIPBOARD: usize = 74_994;
 
-/// Applies intents in order.
-pub(crate) fn all(state: &mut AppState, intents: Vec<Intent>) -> Vec<Effect> {
-    intents
-        .into_iter()
-        .flat_map(|intent| one(state, intent))
-        .collect()
-}
-
-fn one(state: &mut AppState, intent: Intent) -> Vec<Effect> {
+/// Applies one intent; what a key would do is the caller's.
+pub(crate) fn apply(state: &mut AppState, intent: Intent) -> Vec<Effect> {
     match intent {
-        Intent::Submit { command, label } => send(state, command, &label),
-        Intent::Toast(tone, text) => {
-            state.say(tone, text);
-            Vec::new()
-        }
+        Intent::Submit {
+            command,
+            label,
+            reply_to,
+        } => vec![state.submit(command, &label, reply_to)],
+        Intent::FileWork { command, label } => copies::queue(state, command, label),
+        Intent::Effect(effect) => vec![effect],
         Intent::Copy(text) => copy(state, text),
-        Intent::Ask(question) => {
-            let line = LineInput::new(&question.start);
-            let offers = Vec::new();
-            show(
-                state,
-                Overlay::Ask(Ask {
-                    question,
-                    line,
-                    offers,
-                }),
-            )
-        }
-        Intent::Confirm {
-            question,
-            button,
-            then,
-        } => show(
-            state,
-            Overlay::Confirm(Confirm {
-                question,
-                button,
-                then,
-                chosen: false,
-            }),
-        ),
-        Intent::SaveLocal {
-            path,
-            bytes,
-            replace,
-        } => vec![Effect::SaveLocal {
-            path,
-            bytes,
-            replace,
-        }],
-        Intent::ListHost(folder) => vec![Effect::ListHost { folder }],
-        Intent::Download(download) => vec![Effect::CheckHost(download)],
-        Intent::List { sandbox, path } => {
-            let command = Command::File {
-                sandbox: sandbox.clone(),
-                op: FileOp::List(path.clone()),
-            };
-            vec![submit(state, command, "", ReplyTo::Folder(sandbox, path))]
-        }
-        Intent::Changes { sandbox } => {
-            let command = Command::Changes(sandbox.clone());
-            vec![submit(state, command, "", ReplyTo::FileChanges(sandbox))]
-        }
-        Intent::Preview { sandbox, path } => streams::preview(state, sandbox, path),
+        Intent::Create(spec) => vec![create(state, spec)],
+        Intent::Preview { sandbox, path } => edit_file::preview(state, sandbox, path),
         Intent::SaveFile {
             sandbox,
             path,
             text,
             expect,
-        } => streams::save(state, sandbox, path, text, expect),
-        Intent::Run { code, language } => {
-            run_program::run(state, code, language, RunOptions::default())
-        }
+        } => edit_file::save(state, sandbox, path, text, expect),
+        Intent::EditFile { sandbox, path } => edit_file::load(state, sandbox, path),
+        Intent::EditText { name, text } => edit_text(state, &name, &text),
+        Intent::Run {
+            code,
+            language,
+            options,
+        } => run_program::run(state, code, language, *options),
         Intent::RunChecked {
             code,
             language,
             options,
         } => run_program::prepare(state, code, language, *options),
-        Intent::RunForm { code, language } => {
-            let form = RunForm::new(code, language, &state.last_run);
-            show(state, Overlay::Run(Box::new(form)))
-        }
-        Intent::EditFile { sandbox, path } => streams::load(state, sandbox, path),
-        Intent::ShowRun(_) => focus(state, Pane::Output),
-        Intent::Snippet(op) => vec![Effect::Snippet(op)],
-        Intent::Close => {
-            state.editor.close_current();
+        Intent::ShowRun(run) => foreign_runs::show(state, &run),
+        Intent::RunAgain(run) => run_again::run_again(state, *run),
+        Intent::CompareRuns(pair) => compare_runs::begin(state, *pair),
+        Intent::Answer(kind, text) => answer(state, &kind, &text),
+        silent => {
+            apply_silently(state, silent);
             Vec::new()
         }
-        Intent::Quit => vec![Effect::Quit],
     }
 }
 
-fn show(state: &mut AppState, overlay: Overlay) -> Vec<Effect> {
-    state.view.overlay = Some(overlay);
-    Vec::new()
+/// Applies an intent that needs nobody else.
+fn apply_silently(state: &mut AppState, intent: Intent) {
+    match intent {
+        Intent::Toast(tone, text) => state.say(tone, text),
+        Intent::Ask(prompt) => state.open(Overlay::Prompt(PromptState::new(prompt))),
+        Intent::AnswerSoFar(kind, text) => answer_so_far(state, &kind, &text),
+        Intent::Confirm {
+            question,
+            button,
+            then,
+        } => state.confirm(question, &button, then),
+        Intent::ToggleColumn(column) => state.sandboxes.toggle_column(column),
+        Intent::CloseBuffer => state.editor.close_current(),
+        Intent::AskHowToRun { code, language } => {
+            let form = RunForm::new(code, language, &state.last_run);
+            state.open(Overlay::Run(Box::new(form)));
+        }
+        Intent::RememberRunForm(typed) => state.last_run = typed,
+        _ => {}
+    }
 }
 
 /// Copies by the terminal's own sequence, and says so, because nobody can tell whether the terminal allows it.
@@ -134,15 +101,72 @@ fn copy(state: &mut AppState, text: String) -> Vec<Effect> {
     vec![Effect::Copy(text)]
 }
 
-/// Sends a command; work on files takes its turn and is followed by a new listing.
-fn send(state: &mut AppState, command: Command, label: &str) -> Vec<Effect> {
-    let purpose = match &command {
-        Command::File { .. } | Command::CopyIn { .. } | Command::CopyOut { .. } => {
-            return copies::queue(state, command, label.to_owned());
+fn create(state: &mut AppState, spec: Box<SandboxSpec>) -> Effect {
+    let label = format!("creating {}", spec.name);
+    let host = state.settings.host.clone();
+    state.submit(Command::Create { host, spec }, &label, ReplyTo::NewSandbox)
+}
+
+fn edit_text(state: &mut AppState, name: &str, text: &str) -> Vec<Effect> {
+    let intents = state.editor.open_text(name, text);
+    state.want(intents);
+    focus(state, Pane::Editor)
+}
+
+/// Filters apply while they are typed.
+fn answer_so_far(state: &mut AppState, kind: &PromptKind, text: &str) {
+    match kind {
+        PromptKind::FilterSandboxes => state.sandboxes.set_filter(text),
+        PromptKind::FilterFiles => drop(state.files.answer(kind, text)),
+        PromptKind::SearchOutput => drop(state.output.answer(kind, text)),
+        _ => {}
+    }
+}
+
+fn answer(state: &mut AppState, kind: &PromptKind, text: &str) -> Vec<Effect> {
+    let intents = match kind {
+        PromptKind::FilterSandboxes => {
+            state.sandboxes.set_filter(text);
+            Vec::new()
         }
-        Command::Act { .. } => ReplyTo::Told,
-        Command::ClearStock { .. } | Command::PruneStock(_) => ReplyTo::Stock,
-        _ => ReplyTo::Quiet,
+        PromptKind::SearchOutput | PromptKind::SaveOutput | PromptKind::SendInput => {
+            state.output.answer(kind, text)
+        }
+        PromptKind::FindInEditor
+        | PromptKind::ReplaceInEditor
+        | PromptKind::ReplaceBy { .. }
+        | PromptKind::SaveBufferAs
+        | PromptKind::Language => state.editor.answer(kind, text),
+        PromptKind::KeepSnippet | PromptKind::RenameSnippet { .. } => {
+            return name_snippet(state, kind, text.trim());
+        }
+        PromptKind::FilterFiles
+        | PromptKind::NewFile
+        | PromptKind::NewFolder
+        | PromptKind::RenameFile { .. }
+        | PromptKind::Upload
+        | PromptKind::Download => state.files.answer(kind, text),
     };
-    vec![submit(state, command, label, purpose)]
+    state.want(intents);
+    Vec::new()
+}
+
+fn name_snippet(state: &mut AppState, kind: &PromptKind, name: &str) -> Vec<Effect> {
+    if let Some(why) = snippets::refusal(name) {
+        state.say(Tone::Bad, why);
+        return Vec::new();
+    }
+    let name = name.to_owned();
+    let op = match kind {
+        PromptKind::RenameSnippet { from } => SnippetOp::Rename {
+            from: from.clone(),
+            to: name,
+        },
+        _ => SnippetOp::Keep {
+            name,
+            text: state.editor.current_text(),
+            replace: false,
+        },
+    };
+    vec![Effect::Snippet(op)]
 }

@@ -1,11 +1,8 @@
 //! Work on files in its turn: a few at a time, so that a hundred marked files fit through, and copies that can be called off.
 
-use crate::app::flows::apply_intents;
-use crate::app::input::on_action::submit;
-use crate::app::input::on_event;
-use crate::app::pending::{ReplyTo, Work};
+use crate::app::intent::{ReplyTo, Work};
 use crate::app::{AppState, Effect, Tone};
-use crate::protocol::{Command, Failure, FailureKind, Reply};
+use crate::protocol::{Command, Copied, Failure, FailureKind, Reply};
 use crate::text::human;
 
 /// Work under way at once.
@@ -28,7 +25,7 @@ pub(crate) fn next(state: &mut AppState) -> Vec<Effect> {
             Command::CopyOut { .. } => Work::CopyOut,
             _ => Work::Change,
         };
-        effects.push(submit(state, command, &label, ReplyTo::Work(work)));
+        effects.push(state.submit(command, &label, ReplyTo::FileWork(work)));
     }
     effects
 }
@@ -51,45 +48,43 @@ pub(crate) fn call_off(state: &mut AppState) -> Vec<Effect> {
         .into_iter()
         .filter(|(_, work)| *work != Work::Change);
     copies
-        .map(|(id, _)| submit(state, Command::CallOff(id), "", ReplyTo::Quiet))
+        .map(|(id, _)| state.submit(Command::CallOff(id), "", ReplyTo::Quiet))
         .collect()
 }
 
-/// Takes a success: told where it is worth a word, and the folder is listed again.
-pub(crate) fn done(state: &mut AppState, label: &str, work: Work, reply: &Reply) -> Vec<Effect> {
-    if let Reply::Copied(copied) = reply {
-        let size = human::bytes(copied.bytes);
-        let skipped = match copied.skipped {
-            0 => String::new(),
-            some => format!("; {some} devices, pipes or sockets were left out"),
-        };
-        let words = format!("Done: {label}, {size}{skipped}.");
-        state.say(Tone::Good, words);
-    }
-    go_on(state, work)
-}
-
-/// Takes a failure; what was called off is none.
-pub(crate) fn failed(
+/// Takes a reply: told where it is worth a word; the next starts, and the folder is listed again.
+pub(crate) fn on_reply(
     state: &mut AppState,
     label: &str,
     work: Work,
-    failure: &Failure,
+    outcome: Result<Reply, Failure>,
 ) -> Vec<Effect> {
-    if failure.kind == FailureKind::Interrupted {
-        let words = format!("Called off: {label}. Nothing half-written is left.");
-        state.say(Tone::Plain, words);
-    } else {
-        on_event::complain(state, failure);
+    match outcome {
+        Ok(Reply::Copied(copied)) => tell_copied(state, label, copied),
+        Ok(_) => {}
+        Err(failure) if failure.kind == FailureKind::Interrupted => {
+            let words = format!("Called off: {label}. Nothing half-written is left.");
+            state.say(Tone::Plain, words);
+        }
+        Err(failure) => state.complain(&failure),
     }
     go_on(state, work)
 }
 
+fn tell_copied(state: &mut AppState, label: &str, copied: Copied) {
+    let size = human::bytes(copied.bytes);
+    let skipped = match copied.skipped {
+        0 => String::new(),
+        some => format!("; {some} devices, pipes or sockets were left out"),
+    };
+    state.say(Tone::Good, format!("Done: {label}, {size}{skipped}."));
+}
+
 fn go_on(state: &mut AppState, work: Work) -> Vec<Effect> {
-    let mut effects = next(state);
+    let effects = next(state);
     if work != Work::CopyOut {
         let intents = state.files.changed();
-        effects.extend(apply_intents::all(state, intents));
+        state.want(intents);
     }
     effects
 }
@@ -101,7 +96,7 @@ mod tests {
     use crate::app::Intent;
     use crate::app::testing::{App, reference};
     use crate::domain::SandboxPath;
-    use crate::protocol::{Copied, FileOp};
+    use crate::protocol::FileOp;
 
     fn copy_out(number: usize) -> Intent {
         let command = Command::CopyOut {
@@ -109,7 +104,7 @@ mod tests {
             from: SandboxPath::root(),
             to: format!("/x/{number}").into(),
         };
-        Intent::Submit {
+        Intent::FileWork {
             command,
             label: format!("copying out {number}"),
         }
@@ -118,8 +113,7 @@ mod tests {
     fn copying(count: usize) -> App {
         let mut app = App::with(160, 48, &["alpha"]);
         let intents = (0..count).map(copy_out).collect();
-        let effects = apply_intents::all(&mut app.state, intents);
-        app.effects.extend(effects);
+        app.apply(intents);
         app
     }
 

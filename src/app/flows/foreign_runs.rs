@@ -1,10 +1,11 @@
 //! Runs whose record is read: those that other processes have under way appear by themselves, without taking the keys.
 
-use crate::app::input::on_action::submit;
+use super::guards;
+use super::navigate::focus;
+use crate::app::intent::ReplyTo;
 use crate::app::overlays::history;
 use crate::app::panes::output::{Hold, RunInfo};
-use crate::app::pending::ReplyTo;
-use crate::app::{AppState, Effect, guards};
+use crate::app::{AppState, Effect, Mode, Pane};
 use crate::domain::Run;
 use crate::protocol::{Command, RunFilter, Upto};
 
@@ -16,7 +17,7 @@ const MOST: usize = 8;
 
 /// Why a run's record is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Manner {
+enum Manner {
     /// Somebody chose it.
     Chosen,
     /// It appeared by itself.
@@ -25,7 +26,10 @@ pub(crate) enum Manner {
 
 /// Asks what is under way, unless that was asked already.
 pub(crate) fn ask(state: &mut AppState) -> Vec<Effect> {
-    if state.pending.any(|purpose| *purpose == ReplyTo::Live) {
+    if state
+        .pending
+        .any(|reply_to| *reply_to == ReplyTo::ForeignRuns)
+    {
         return Vec::new();
     }
     let command = Command::Runs {
@@ -36,7 +40,7 @@ pub(crate) fn ask(state: &mut AppState) -> Vec<Effect> {
             limit: ASKED,
         },
     };
-    vec![submit(state, command, "", ReplyTo::Live)]
+    vec![state.submit(command, "", ReplyTo::ForeignRuns)]
 }
 
 /// Shows what others have under way; oldest first, as their tabs stand.
@@ -55,8 +59,24 @@ pub(crate) fn answered(state: &mut AppState, runs: &[Run]) -> Vec<Effect> {
     effects
 }
 
+/// Shows what a run printed, in the tab that it has or in a new one.
+pub(crate) fn show(state: &mut AppState, run: &Run) -> Vec<Effect> {
+    let mut effects = match state.output.of_exec(&run.id) {
+        Some(stream) => {
+            state.output.select(stream);
+            Vec::new()
+        }
+        None => watch(state, run, Manner::Chosen),
+    };
+    if state.view.mode != Mode::Term {
+        state.shells.hide();
+    }
+    effects.extend(focus(state, Pane::Output));
+    effects
+}
+
 /// Opens a tab for what a run prints and printed, until it ends.
-pub(crate) fn watch(state: &mut AppState, run: &Run, manner: Manner) -> Vec<Effect> {
+fn watch(state: &mut AppState, run: &Run, manner: Manner) -> Vec<Effect> {
     let stream = state.pending.stream();
     let info = RunInfo {
         stream,
@@ -77,7 +97,7 @@ pub(crate) fn watch(state: &mut AppState, run: &Run, manner: Manner) -> Vec<Effe
         stream,
         upto: Upto::End,
     };
-    vec![submit(state, command, "", ReplyTo::Stream(stream))]
+    vec![state.submit(command, "", ReplyTo::Stream(stream))]
 }
 
 #[cfg(test)]
@@ -85,7 +105,6 @@ mod tests {
     use super::*;
     use crate::app::overlays::history::tests::{recorded, runs};
     use crate::app::testing::{App, host};
-    use crate::app::{Mode, Pane};
     use crate::domain::{Ended, ExecEnd, OutputChunk, StreamKind};
     use crate::protocol::{Event, Reply};
 

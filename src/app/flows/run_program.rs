@@ -1,13 +1,10 @@
 //! Running the editor's code: checked, made ready by the manager, started, shown in the output pane.
 
-use super::streams;
-use super::streams::selected_running;
-use crate::app::flows::apply_intents;
-use crate::app::input::on_action::{focus, submit};
-use crate::app::overlays::run_form::RunOptions;
+use super::navigate::focus;
+use super::select::{running, selected_running};
+use crate::app::intent::{Intent, ReplyTo, RunOptions};
 use crate::app::panes::output::{Hold, RunInfo};
-use crate::app::pending::ReplyTo;
-use crate::app::{AppState, Effect, Intent, Mode, Pane, Tone};
+use crate::app::{AppState, Effect, Mode, Pane, Tone};
 use crate::code;
 use crate::code::{Around, Finding, Language, Severity, Verdict, Wanted, is_safe};
 use crate::domain::{ExecSpec, Phase, Sandbox, StdinMode, StreamId};
@@ -36,16 +33,14 @@ pub(crate) fn run(
         }
         Verdict::Ask => {
             let found = worst(&report.findings).unwrap_or_default();
-            let ask = Intent::Confirm {
-                question: format!("{found}. Run it all the same?"),
-                button: "Run".to_owned(),
-                then: vec![Intent::RunChecked {
-                    code,
-                    language,
-                    options: Box::new(options),
-                }],
+            let again = Intent::RunChecked {
+                code,
+                language,
+                options: Box::new(options),
             };
-            apply_intents::all(state, vec![ask])
+            let question = format!("{found}. Run it all the same?");
+            state.confirm(question, "Run", vec![again]);
+            Vec::new()
         }
         Verdict::Refuse => {
             let found = worst(&report.findings).unwrap_or_default();
@@ -78,7 +73,7 @@ pub(crate) fn prepare(
     options: RunOptions,
 ) -> Vec<Effect> {
     let place = match &options.target {
-        Some(target) => streams::running(state, &target.sandbox),
+        Some(target) => running(state, &target.sandbox),
         None => selected_running(state),
     };
     let Some(sandbox) = place else {
@@ -103,7 +98,7 @@ pub(crate) fn prepare(
         },
         input: options.input,
     };
-    vec![submit(state, command, &label, purpose)]
+    vec![state.submit(command, &label, purpose)]
 }
 
 /// Describes code as a program with nothing special.
@@ -135,13 +130,14 @@ pub(crate) fn look(state: &mut AppState) -> Vec<Effect> {
         sandbox,
         program: Box::new(program(state, code, language)),
     };
-    vec![submit(state, command, "", ReplyTo::Outlook(buffer))]
+    vec![state.submit(command, "", ReplyTo::Analysis(buffer))]
 }
 
 /// Starts what is ready.
 pub(crate) fn start(
     state: &mut AppState,
-    (title, input): (String, Option<String>),
+    title: String,
+    input: Option<String>,
     prepared: Prepared,
 ) -> Vec<Effect> {
     if prepared.cache == CacheUse::Miss {
@@ -181,7 +177,7 @@ pub(crate) fn launch(
         stream,
         spec: Box::new(spec),
     };
-    let mut effects = vec![submit(state, command, "", ReplyTo::Stream(stream))];
+    let mut effects = vec![state.submit(command, "", ReplyTo::Stream(stream))];
     if moves_to_output(state) {
         effects.extend(focus(state, Pane::Output));
     }
@@ -202,7 +198,7 @@ fn moves_to_output(state: &AppState) -> bool {
 fn feed(state: &mut AppState, stream: StreamId, text: &str) -> [Effect; 2] {
     let bytes = format!("{text}\n").into();
     let input = Command::Input { stream, bytes };
-    [input, Command::EndInput(stream)].map(|command| submit(state, command, "", ReplyTo::Quiet))
+    [input, Command::EndInput(stream)].map(|command| state.submit(command, "", ReplyTo::Quiet))
 }
 
 #[cfg(test)]

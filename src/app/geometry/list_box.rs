@@ -3,9 +3,6 @@
 use ratatui::layout::{Constraint, Layout, Margin, Position, Rect};
 
 use super::layout::list_area;
-use crate::app::AppState;
-use crate::app::overlays::overlay::Overlay;
-use crate::app::panes::sandboxes::Column;
 
 /// What is around the rows of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,48 +93,5 @@ impl ListBox {
     pub fn row_at(&self, place: Position) -> Option<usize> {
         let mut rows = self.rows();
         rows.find_map(|(row, area)| area.contains(place).then_some(row))
-    }
-}
-
-/// Places the columns of the list of sandboxes.
-#[must_use]
-pub fn columns(screen: Rect, at: usize) -> ListBox {
-    let shape = Shape {
-        width: 44,
-        head: 0,
-        foot: 1,
-    };
-    ListBox::new(screen, shape, Column::ALL.len(), at)
-}
-
-/// Returns the list that has the keys.
-pub(crate) fn of(state: &AppState) -> Option<ListBox> {
-    let screen = state.view.size;
-    Some(match state.view.overlay.as_ref()? {
-        Overlay::Palette(palette) => {
-            let found = palette.found(state.settings.read_only);
-            palette.list_box(screen, found.len())
-        }
-        Overlay::Columns { at } => columns(screen, *at),
-        Overlay::Reap(preview) => preview.list_box(screen),
-        Overlay::History(panel) => panel.list_box(screen),
-        Overlay::Snippets(panel) => panel.list_box(screen),
-        Overlay::Cache(panel) => panel.list_box(screen),
-        Overlay::Run(form) => form.list_box(screen),
-        _ => return None,
-    })
-}
-
-/// Chooses a row of the list that has the keys.
-pub(crate) fn choose(overlay: &mut Overlay, row: usize) {
-    match overlay {
-        Overlay::Palette(palette) => palette.chosen = row,
-        Overlay::Columns { at } => *at = row,
-        Overlay::Reap(preview) => preview.at = row,
-        Overlay::History(panel) => panel.at = row,
-        Overlay::Snippets(panel) => panel.at = row,
-        Overlay::Cache(panel) => panel.at = row,
-        Overlay::Run(form) => form.at = row,
-        _ => {}
     }
 }

@@ -5,4 +5,3 @@ pub mod cursor;
 pub mod layout;
 pub mod list_box;
 pub mod split;
-pub mod tabs;

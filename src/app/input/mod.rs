@@ -6,3 +6,4 @@ pub(crate) mod on_event;
 pub(crate) mod on_key;
 pub(crate) mod on_mouse;
 pub(crate) mod on_overlay;
+pub(crate) mod on_reply;

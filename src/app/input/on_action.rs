@@ -1,15 +1,18 @@
 //! What a person wants done: routed to the overlay, the app itself or the pane that has the keys.
 
 use super::on_overlay;
-use crate::app::flows::{apply_intents, copies, streams};
-use crate::app::geometry::split;
+use crate::app::flows::fit::fit_shell;
+use crate::app::flows::navigate::{focus, zoom};
+use crate::app::flows::{copies, edit_file, move_border, shell};
+use crate::app::intent::ReplyTo;
+use crate::app::msg::SnippetOp;
+use crate::app::overlays::columns::ColumnChooser;
 use crate::app::overlays::create_form::CreateForm;
-use crate::app::overlays::overlay::{Confirm, Overlay, Palette};
-use crate::app::overlays::{cache, history, inspect, reap, snippets};
-use crate::app::pending::{Pending, ReplyTo};
+use crate::app::overlays::inspect::InspectState;
+use crate::app::overlays::palette::Palette;
+use crate::app::overlays::viewer::{Text, Viewer};
+use crate::app::overlays::{Overlay, history, packages, reap, snippets};
 use crate::app::{AppState, Effect, Intent, Mode, Pane, Tone};
-use crate::code::Language;
-use crate::domain::Phase;
 use crate::keymap::Action;
 use crate::protocol::Command;
 
@@ -20,20 +23,21 @@ pub(crate) fn run(state: &mut AppState, action: Action) -> Vec<Effect> {
         return Vec::new();
     }
     if state.view.overlay.is_some() {
-        return on_overlay::run(state, action);
+        on_overlay::action(state, action);
+        return Vec::new();
     }
     match action {
-        Action::Help => open(state, Overlay::Help { scroll: 0 }),
+        Action::Help => read(state, Text::Help),
         Action::Palette => open(state, Overlay::Palette(Palette::default())),
-        Action::ActionLog => open(state, Overlay::Log { scroll: 0 }),
-        Action::Columns => open(state, Overlay::Columns { at: 0 }),
-        Action::Findings => open(state, Overlay::Findings { scroll: 0 }),
-        Action::Cache => cache::ask(state),
-        Action::Snippets => snippets::ask(),
-        Action::KeepSnippet => snippets::save(state),
-        Action::Reap => reap::ask(state),
-        Action::History => history::ask(state),
-        Action::Events => open(state, Overlay::Events { scroll: 0 }),
+        Action::ActionLog => read(state, Text::Log),
+        Action::Columns => open(state, Overlay::Columns(ColumnChooser::default())),
+        Action::Findings => read(state, Text::Findings),
+        Action::Cache => want(state, packages::request(&state.settings.host)),
+        Action::Snippets => vec![Effect::Snippet(SnippetOp::List)],
+        Action::KeepSnippet => want(state, snippets::ask_name(&state.editor.current().name)),
+        Action::Reap => want(state, reap::request(&state.settings)),
+        Action::History => history_of_selected(state),
+        Action::Events => read(state, Text::Events),
         Action::FocusSandboxes => focus(state, Pane::Sandboxes),
         Action::FocusEditor => focus(state, Pane::Editor),
         Action::FocusOutput => focus(state, Pane::Output),
@@ -42,7 +46,7 @@ pub(crate) fn run(state: &mut AppState, action: Action) -> Vec<Effect> {
         Action::PreviousPane => focus(state, state.view.focus.step(false)),
         Action::Zoom => zoom(state),
         Action::SplitLeft | Action::SplitRight | Action::SplitUp | Action::SplitDown => {
-            split::run(state, action)
+            move_border::move_border(state, action)
         }
         Action::Refresh => refresh(state),
         Action::ToggleMouse => toggle_mouse(state),
@@ -52,8 +56,8 @@ pub(crate) fn run(state: &mut AppState, action: Action) -> Vec<Effect> {
         Action::Quit => quit(state),
         Action::Create => create(state),
         Action::FreezeAll | Action::ThawAll => of_list(state, action),
-        Action::Shell => streams::open_shell(state),
-        Action::Inspect => inspect::open(state),
+        Action::Shell => shell::open_shell(state),
+        Action::Inspect => inspect(state),
         Action::Edit => edit(state),
         Action::Run | Action::RunOptions | Action::Save => in_editor(state, action),
         Action::ExternalEditor => external(state),
@@ -62,56 +66,47 @@ pub(crate) fn run(state: &mut AppState, action: Action) -> Vec<Effect> {
     }
 }
 
-pub(crate) fn open(state: &mut AppState, overlay: Overlay) -> Vec<Effect> {
-    state.view.overlay = Some(overlay);
+fn open(state: &mut AppState, overlay: Overlay) -> Vec<Effect> {
+    state.open(overlay);
     Vec::new()
 }
 
-/// Goes to a pane; letters are commands again. Files may have changed meanwhile, so they are listed anew.
-pub(crate) fn focus(state: &mut AppState, pane: Pane) -> Vec<Effect> {
-    state.view.focus = pane;
-    state.view.mode = Mode::Nav;
-    let mut effects = Vec::new();
-    if pane == Pane::Files {
-        effects.extend(follow_selection(state));
-        let intents = state.files.changed();
-        effects.extend(apply_intents::all(state, intents));
-    }
-    effects.extend(streams::fit(state));
-    effects
+fn read(state: &mut AppState, text: Text) -> Vec<Effect> {
+    open(state, Overlay::Viewer(Viewer::new(text)))
 }
 
-fn zoom(state: &mut AppState) -> Vec<Effect> {
-    state.view.zoom = !state.view.zoom;
-    streams::fit(state)
+fn want(state: &mut AppState, intent: Intent) -> Vec<Effect> {
+    state.want([intent]);
+    Vec::new()
+}
+
+/// Asks for the runs of the selected sandbox; without one, for all.
+fn history_of_selected(state: &mut AppState) -> Vec<Effect> {
+    let selected = state.sandboxes.selected();
+    let of = selected.map(|row| (row.sandbox.reference.clone(), row.sandbox.name.clone()));
+    let request = history::request(of, &state.settings.host, "looking for runs");
+    want(state, request)
+}
+
+/// Opens the view of the selected sandbox.
+fn inspect(state: &mut AppState) -> Vec<Effect> {
+    let selected = state.sandboxes.selected().map(|row| &row.sandbox);
+    let Some(sandbox) = selected else {
+        let words = "No sandbox is selected. Press c to create one.";
+        state.say(Tone::Plain, words);
+        return Vec::new();
+    };
+    let view = InspectState::new(sandbox.reference.clone(), sandbox.name.clone());
+    state.open(Overlay::Inspect(Box::new(view)));
+    on_overlay::tick(state);
+    Vec::new()
 }
 
 fn refresh(state: &mut AppState) -> Vec<Effect> {
-    let mut effects = vec![submit(
-        state,
-        Command::Refresh,
-        "asking the engine",
-        ReplyTo::List,
-    )];
+    let effects = vec![state.submit(Command::Refresh, "asking the engine", ReplyTo::Quiet)];
     let intents = state.files.changed();
-    effects.extend(apply_intents::all(state, intents));
+    state.want(intents);
     effects
-}
-
-/// Books a request and wraps it.
-pub(crate) fn submit(
-    state: &mut AppState,
-    command: Command,
-    label: &str,
-    reply_to: ReplyTo,
-) -> Effect {
-    let pending = Pending {
-        label: label.to_owned(),
-        since: state.now,
-        reply_to,
-        progress: None,
-    };
-    Effect::Submit(state.pending.request(command, pending))
 }
 
 fn toggle_mouse(state: &mut AppState) -> Vec<Effect> {
@@ -144,8 +139,7 @@ fn interrupt(state: &mut AppState) -> Vec<Effect> {
         .filter(|run| run.is_running() && !run.is_of_others())
         .map(|run| run.info().stream);
     match running {
-        Some(stream) => vec![submit(
-            state,
+        Some(stream) => vec![state.submit(
             Command::Cancel(stream),
             "cancelling the run",
             ReplyTo::Quiet,
@@ -175,25 +169,18 @@ fn quit(state: &mut AppState) -> Vec<Effect> {
         return vec![Effect::Quit];
     }
     let question = format!("Quit? {} will be ended or lost.", lost.join(", "));
-    open(
-        state,
-        Overlay::Confirm(Confirm {
-            question,
-            button: "Quit".to_owned(),
-            then: vec![Intent::Quit],
-            chosen: false,
-        }),
-    )
+    state.confirm(question, "Quit", vec![Intent::Effect(Effect::Quit)]);
+    Vec::new()
 }
 
 fn create(state: &mut AppState) -> Vec<Effect> {
-    let mut form = CreateForm::new(&state.settings.config);
+    let mut form = CreateForm::new(&state.settings.config, state.pending.token());
     if !state.engine.images.is_empty() {
         form.set_images(&state.engine.images);
     }
     state.view.overlay = Some(Overlay::Create(Box::new(form)));
     let command = Command::Images(state.settings.host.clone());
-    vec![submit(state, command, "", ReplyTo::Images)]
+    vec![state.submit(command, "", ReplyTo::Images)]
 }
 
 /// Starts typing in the editor, or gives the keys to the shell on screen.
@@ -210,42 +197,27 @@ fn edit(state: &mut AppState) -> Vec<Effect> {
 
 fn in_editor(state: &mut AppState, action: Action) -> Vec<Effect> {
     let intents = state.editor.on_action(action);
-    apply_intents::all(state, intents)
+    state.want(intents);
+    Vec::new()
 }
 
 fn external(state: &mut AppState) -> Vec<Effect> {
     if state.view.focus == Pane::Files {
-        let effects = in_pane(state, Action::EditFile);
-        state.transfers.then_external = !effects.is_empty();
-        return effects;
-    }
-    edit_externally(state)
-}
-
-/// Gives the buffer to `$EDITOR`; what cannot be changed here cannot be changed there.
-pub(crate) fn edit_externally(state: &mut AppState) -> Vec<Effect> {
-    if let Some(why) = state.editor.current().read_only {
-        state.say(Tone::Bad, format!("This cannot be edited: {why}."));
+        let page = state.page(Pane::Files);
+        let intents = state.files.on_action(Action::EditFile, page);
+        state.transfers.then_external = !intents.is_empty();
+        state.want(intents);
         return Vec::new();
     }
-    let extension = state
-        .editor
-        .current()
-        .language
-        .as_ref()
-        .map_or("txt", Language::extension)
-        .to_owned();
-    vec![Effect::EditExternally {
-        text: state.editor.current_text(),
-        extension,
-    }]
+    edit_file::edit_externally(state)
 }
 
 /// Gives an action to the list, whoever has the keys.
 fn of_list(state: &mut AppState, action: Action) -> Vec<Effect> {
     let seen = state.page(Pane::Sandboxes);
     let intents = state.sandboxes.on_action(action, seen.saturating_sub(1));
-    apply_intents::all(state, intents)
+    state.want(intents);
+    Vec::new()
 }
 
 /// Gives an action to the pane that has the keys.
@@ -260,7 +232,8 @@ fn in_pane(state: &mut AppState, action: Action) -> Vec<Effect> {
         Pane::Output => return in_output(state, action, seen),
         Pane::Files => state.files.on_action(action, seen),
     };
-    apply_intents::all(state, intents)
+    state.want(intents);
+    Vec::new()
 }
 
 /// Runs and shells share the output pane: shells come after the runs.
@@ -271,7 +244,7 @@ fn in_output(state: &mut AppState, action: Action, page: usize) -> Vec<Effect> {
             return step_tab(state, action == Action::NextTab);
         }
         (Action::Open | Action::SendInput, true) => return edit(state),
-        (Action::CloseRun | Action::CancelRun, true) => return streams::close_shell(state),
+        (Action::CloseRun | Action::CancelRun, true) => return shell::close_shell(state),
         (Action::PageUp | Action::PageDown | Action::Up | Action::Down, true) => {
             let lines = match action {
                 Action::PageUp => 10,
@@ -288,19 +261,20 @@ fn in_output(state: &mut AppState, action: Action, page: usize) -> Vec<Effect> {
     }
     let now = state.now;
     let intents = state.output.on_action(action, page, now);
-    apply_intents::all(state, intents)
+    state.want(intents);
+    Vec::new()
 }
 
 fn step_tab(state: &mut AppState, forward: bool) -> Vec<Effect> {
     if state.shells.current().is_some() {
         state.shells.step(forward);
-        return streams::fit_shell(state);
+        return fit_shell(state);
     }
     let now = state.now;
     let at_end = is_last_run(state, forward);
     if at_end && state.shells.tabs().count() > 0 {
         state.shells.show(!forward);
-        return streams::fit_shell(state);
+        return fit_shell(state);
     }
     let intents = state.output.on_action(
         if forward {
@@ -311,7 +285,8 @@ fn step_tab(state: &mut AppState, forward: bool) -> Vec<Effect> {
         1,
         now,
     );
-    apply_intents::all(state, intents)
+    state.want(intents);
+    Vec::new()
 }
 
 /// Tells whether there is no run beyond the one on screen.
@@ -320,33 +295,4 @@ fn is_last_run(state: &AppState, forward: bool) -> bool {
     let edge = if forward { runs.last() } else { runs.first() };
     let current = state.output.current().map(|run| run.info().stream);
     edge.map(|run| run.info().stream) == current
-}
-
-/// Shows the files of the sandbox that is selected now, frozen or not.
-pub(crate) fn follow_selection(state: &mut AppState) -> Vec<Effect> {
-    let work_dir = state.settings.config.sandbox.work_dir.clone();
-    let selected = state
-        .sandboxes
-        .selected()
-        .filter(|row| row.sandbox.phase.is_live());
-    let runs = selected.is_some_and(|row| row.sandbox.phase == Phase::Running);
-    let shown = selected.map(|row| {
-        (
-            row.sandbox.reference.clone(),
-            row.sandbox.name.clone(),
-            work_dir,
-        )
-    });
-    if state.files.place().map(|place| &place.sandbox)
-        != shown.as_ref().map(|(reference, ..)| reference)
-    {
-        let intents = state.files.show(shown);
-        return apply_intents::all(state, intents);
-    }
-    let intents = if runs {
-        state.files.thawed()
-    } else {
-        Vec::new()
-    };
-    apply_intents::all(state, intents)
 }

@@ -1,8 +1,7 @@
 //! Keys and pasted text: resolved by the keymap, else text for whatever takes text.
 
 use super::{on_action, on_overlay};
-use crate::app::flows::{apply_intents, streams};
-use crate::app::overlays::overlay::Overlay;
+use crate::app::flows::shell;
 use crate::app::{AppState, Effect, Mode};
 use crate::keymap::{Key, Resolution};
 
@@ -10,11 +9,8 @@ use crate::keymap::{Key, Resolution};
 pub(crate) fn key(state: &mut AppState, key: Key) -> Vec<Effect> {
     state.status.dismiss();
     let context = state.context();
-    match state
-        .settings
-        .keymap
-        .resolve(context, &state.view.chord, key)
-    {
+    let keymap = &state.settings.keymap;
+    match keymap.resolve(context, &state.view.chord, key) {
         Resolution::Run(action) => {
             state.view.chord.clear();
             on_action::run(state, action)
@@ -32,46 +28,35 @@ pub(crate) fn key(state: &mut AppState, key: Key) -> Vec<Effect> {
 
 /// Gives a key that means nothing to whatever takes text.
 fn typed(state: &mut AppState, key: Key) -> Vec<Effect> {
-    let settings = state.settings.clone();
-    match (&mut state.view.overlay, state.view.mode) {
-        (Some(Overlay::Ask(ask)), _) => {
-            ask.line.key(key);
-            ask.offers.clear();
-            on_overlay::asked_so_far(state);
-        }
-        (Some(Overlay::Create(form)), _) => {
-            form.key(key, &settings.config);
-        }
-        (Some(Overlay::Run(form)), _) => form.key(key),
-        (Some(Overlay::Palette(palette)), _) => {
-            palette.line.key(key);
-            palette.chosen = 0;
-        }
-        (None, Mode::Edit) => {
+    if state.view.overlay.is_some() {
+        on_overlay::key(state, key);
+        return Vec::new();
+    }
+    match state.view.mode {
+        Mode::Edit => {
             state.editor.type_key(key);
             let intents = state.editor.take_intents();
-            return apply_intents::all(state, intents);
+            state.want(intents);
+            Vec::new()
         }
-        (None, Mode::Term) => return streams::shell_key(state, key),
-        _ => {}
+        Mode::Term => shell::shell_key(state, key),
+        Mode::Nav => Vec::new(),
     }
-    Vec::new()
 }
 
 /// Takes pasted text; where letters are commands it is ignored, so that it cannot act.
 pub(crate) fn paste(state: &mut AppState, text: &str) -> Vec<Effect> {
-    let settings = state.settings.clone();
-    match (&mut state.view.overlay, state.view.mode) {
-        (Some(Overlay::Ask(ask)), _) => ask.line.insert(text),
-        (Some(Overlay::Create(form)), _) => form.paste(text, &settings.config),
-        (Some(Overlay::Run(form)), _) => form.paste(text),
-        (Some(Overlay::Palette(palette)), _) => palette.line.insert(text),
-        (None, Mode::Edit) => {
-            let intents = state.editor.paste(text);
-            return apply_intents::all(state, intents);
-        }
-        (None, Mode::Term) => return streams::shell_paste(state, text),
-        _ => {}
+    if state.view.overlay.is_some() {
+        on_overlay::paste(state, text);
+        return Vec::new();
     }
-    Vec::new()
+    match state.view.mode {
+        Mode::Edit => {
+            let intents = state.editor.paste(text);
+            state.want(intents);
+            Vec::new()
+        }
+        Mode::Term => shell::shell_paste(state, text),
+        Mode::Nav => Vec::new(),
+    }
 }

@@ -1,17 +1,16 @@
 //! The mouse: clicks choose panes, rows, columns to sort by, tabs and keys; the wheel scrolls what is under it.
 
-mod over;
 mod shells;
 #[cfg(test)]
 mod tests;
 
 use ratatui::layout::{Position, Rect};
 
-use super::{hints, on_action};
-use crate::app::flows::apply_intents;
+use super::{hints, on_action, on_overlay};
+use crate::app::flows::navigate::focus;
 use crate::app::geometry::layout::files_areas;
-use crate::app::geometry::tabs;
-use crate::app::panes::shell::MouseButton;
+use crate::app::msg::MouseButton;
+use crate::app::panes::tabs;
 use crate::app::{AppState, Effect, Mode, Mouse, MouseKind, Pane};
 use crate::keymap::Action;
 
@@ -45,7 +44,7 @@ pub(crate) fn mouse(state: &mut AppState, mouse: Mouse) -> Vec<Effect> {
         return press_hint(state, usize::from(mouse.column - areas.footer.x));
     }
     if is_over {
-        return over::mouse(state, mouse);
+        return over(state, mouse);
     }
     let Some(pane) = areas.at(mouse.column, mouse.row) else {
         return Vec::new();
@@ -63,6 +62,17 @@ pub(crate) fn mouse(state: &mut AppState, mouse: Mouse) -> Vec<Effect> {
         row: mouse.row - inner.y,
     };
     in_pane(state, spot, mouse.kind)
+}
+
+/// The mouse over what lies over the panes.
+fn over(state: &mut AppState, mouse: Mouse) -> Vec<Effect> {
+    match mouse.kind {
+        MouseKind::Press => on_overlay::press(state, Position::new(mouse.column, mouse.row)),
+        MouseKind::WheelDown => on_overlay::wheel(state, WHEEL),
+        MouseKind::WheelUp => on_overlay::wheel(state, -WHEEL),
+        MouseKind::Drag | MouseKind::Release => {}
+    }
+    Vec::new()
 }
 
 /// Does what the hint under a column says.
@@ -96,17 +106,17 @@ fn on_border(state: &mut AppState, pane: Pane, inner: Rect, mouse: Mouse) -> Vec
 fn press_tab(state: &mut AppState, pane: Pane, column: usize, width: u16) {
     match pane {
         Pane::Editor => {
-            if let Some(tab) = tabs::buffer(state, column, width) {
+            if let Some(tab) = tabs::buffer(&state.editor, column, width) {
                 state.editor.show_tab(tab);
             }
         }
         Pane::Output if state.shells.current().is_some() => {
-            if let Some(tab) = tabs::shell(state, column, width) {
+            if let Some(tab) = tabs::shell(&state.shells, column, width) {
                 state.shells.show_at(tab);
             }
         }
         Pane::Output => {
-            if let Some(stream) = tabs::run(state, column, width) {
+            if let Some(stream) = tabs::run(&state.output, column, width, state.now) {
                 state.output.select(stream);
             }
         }
@@ -119,7 +129,7 @@ fn go_to(state: &mut AppState, pane: Pane) -> Vec<Effect> {
     if state.view.focus == pane {
         return Vec::new();
     }
-    on_action::focus(state, pane)
+    focus(state, pane)
 }
 
 fn in_pane(state: &mut AppState, spot: Spot, kind: MouseKind) -> Vec<Effect> {
@@ -178,7 +188,8 @@ fn press_files(state: &mut AppState, spot: Spot, had_keys: bool) -> Vec<Effect> 
         let page = usize::from(areas.list.height);
         intents.extend(state.files.on_action(Action::Open, page));
     }
-    apply_intents::all(state, intents)
+    state.want(intents);
+    Vec::new()
 }
 
 fn press_output(state: &mut AppState, row: u16) {
@@ -219,5 +230,6 @@ fn wheel_files(state: &mut AppState, spot: Spot, lines: isize) -> Vec<Effect> {
         return Vec::new();
     }
     let intents = state.files.scroll(lines);
-    apply_intents::all(state, intents)
+    state.want(intents);
+    Vec::new()
 }

@@ -1,23 +1,17 @@
 //! Two runs side by side: how each ended, how long it took, and the first line in which their outputs differ.
 
-use super::history::HistoryPanel;
-use super::overlay::Overlay;
-use crate::app::input::on_action::{open, submit};
-use crate::app::pending::ReplyTo;
-use crate::app::{AppState, Effect};
 use crate::domain::{OutputChunk, Run, StreamId, StreamKind};
-use crate::protocol::{Command, Upto};
 
 /// Bytes of each output that are compared.
 const MOST: usize = 1 << 20;
 
 /// Two runs whose outputs are being read.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Comparing {
     sides: [Side; 2],
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq)]
 struct Side {
     run: Run,
     stream: StreamId,
@@ -73,8 +67,6 @@ pub struct Comparison {
     pub runs: [Run; 2],
     /// Where their outputs differ first.
     pub difference: Difference,
-    /// The list to go back to.
-    pub back: Option<Box<HistoryPanel>>,
 }
 
 /// Finds the first difference: in standard output, else in standard error.
@@ -122,90 +114,50 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     all.into_iter().flatten()
 }
 
-/// Reads what both runs printed so far.
-pub(crate) fn begin(state: &mut AppState, pair: [Run; 2]) -> Vec<Effect> {
-    let sides = pair.map(|run| Side {
-        run,
-        stream: state.pending.stream(),
-        printed: Printed::default(),
-        ended: false,
-    });
-    let commands = sides.each_ref().map(|side| {
-        let command = Command::ReadRun {
-            host: side.run.sandbox.host.clone(),
-            run: side.run.id.clone(),
-            stream: side.stream,
-            upto: Upto::Now,
-        };
-        (command, side.stream)
-    });
-    state.comparing = Some(Comparing { sides });
-    let effects = commands.into_iter().map(|(command, stream)| {
-        submit(
-            state,
-            command,
-            "reading what was printed",
-            ReplyTo::Stream(stream),
-        )
-    });
-    effects.collect()
-}
-
-fn side(state: &mut AppState, stream: StreamId) -> Option<&mut Side> {
-    let comparing = state.comparing.as_mut()?;
-    comparing.sides.iter_mut().find(|s| s.stream == stream)
-}
-
-/// Takes a piece of output; false if it is not for a comparison.
-pub(crate) fn add(state: &mut AppState, stream: StreamId, chunk: &OutputChunk) -> bool {
-    let side = side(state, stream);
-    side.map(|side| side.printed.add(chunk)).is_some()
-}
-
-/// Takes that some output was not kept; false if it is not for a comparison.
-pub(crate) fn missing(state: &mut AppState, stream: StreamId) -> bool {
-    let side = side(state, stream);
-    side.map(|side| side.printed.cut = true).is_some()
-}
-
-/// Takes that all is read; after both, the comparison is shown. False if it is not for one.
-pub(crate) fn ended(state: &mut AppState, stream: StreamId) -> bool {
-    let Some(side) = side(state, stream) else {
-        return false;
-    };
-    side.ended = true;
-    let is_done = |comparing: &mut Comparing| comparing.sides.iter().all(|side| side.ended);
-    if let Some(done) = state.comparing.take_if(is_done) {
-        show(state, done);
+impl Comparing {
+    /// Starts to read what two runs printed, each from a stream.
+    #[must_use]
+    pub fn new(pair: [(Run, StreamId); 2]) -> Self {
+        let sides = pair.map(|(run, stream)| Side {
+            run,
+            stream,
+            printed: Printed::default(),
+            ended: false,
+        });
+        Self { sides }
     }
-    true
-}
 
-fn show(state: &mut AppState, done: Comparing) {
-    let [one, other] = &done.sides;
-    let difference = difference(&one.printed, &other.printed);
-    let runs = done.sides.map(|side| side.run);
-    // Whoever has gone on to something else meanwhile is left alone.
-    let back = match state.view.overlay.take() {
-        Some(Overlay::History(panel)) => Some(panel),
-        None => None,
-        other => {
-            state.view.overlay = other;
-            return;
-        }
-    };
-    let comparison = Comparison {
-        runs,
-        difference,
-        back,
-    };
-    open(state, Overlay::Comparison(Box::new(comparison)));
-}
+    fn side(&mut self, stream: StreamId) -> Option<&mut Side> {
+        self.sides.iter_mut().find(|side| side.stream == stream)
+    }
 
-/// Closes the comparison at any key, and goes back to the list.
-pub(crate) fn close(state: &mut AppState, comparison: Comparison) -> Vec<Effect> {
-    state.view.overlay = comparison.back.map(Overlay::History);
-    Vec::new()
+    /// Takes a piece of output; false if it is not for this.
+    pub fn add(&mut self, stream: StreamId, chunk: &OutputChunk) -> bool {
+        let side = self.side(stream);
+        side.map(|side| side.printed.add(chunk)).is_some()
+    }
+
+    /// Takes that some output was not kept; false if it is not for this.
+    pub fn miss(&mut self, stream: StreamId) -> bool {
+        let side = self.side(stream);
+        side.map(|side| side.printed.cut = true).is_some()
+    }
+
+    /// Takes that a stream has ended; false if it is not for this.
+    pub fn end(&mut self, stream: StreamId) -> bool {
+        let side = self.side(stream);
+        side.map(|side| side.ended = true).is_some()
+    }
+
+    /// Compares when both have ended.
+    #[must_use]
+    pub fn outcome(&self) -> Option<Comparison> {
+        let [one, other] = &self.sides;
+        (one.ended && other.ended).then(|| Comparison {
+            runs: [one.run.clone(), other.run.clone()],
+            difference: difference(&one.printed, &other.printed),
+        })
+    }
 }
 
 #[cfg(test)]

@@ -6,14 +6,18 @@ mod tests;
 
 pub use choices::Choice;
 
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
+use super::cx::Cx;
+use super::layer::{Layer, Reaction, Wheel};
 use super::line::LineInput;
 use crate::app::geometry::layout::{form_area, form_parts};
 use crate::app::geometry::list_box::ListBox;
+use crate::app::intent::Intent;
+use crate::app::settings::Settings;
 use crate::config::{Config, NewSandbox};
 use crate::domain::{Owner, SandboxSpec};
-use crate::keymap::Key;
+use crate::keymap::{Action, Context, Key};
 use crate::protocol::Failure;
 use choices::Choices;
 
@@ -39,6 +43,8 @@ pub struct CreateForm {
     pub at: usize,
     /// Why it cannot be created as it stands.
     pub problem: Option<String>,
+    /// Makes the name of the sandbox unique where none is given.
+    token: String,
     choices: Choices,
 }
 
@@ -58,7 +64,7 @@ const FIELDS: [(&str, &str); 10] = [
 impl CreateForm {
     /// Makes an empty form that shows the defaults of the usual profile.
     #[must_use]
-    pub fn new(config: &Config) -> Self {
+    pub fn new(config: &Config, token: String) -> Self {
         let fields = FIELDS.map(|(label, hint)| Field {
             label,
             hint,
@@ -69,6 +75,7 @@ impl CreateForm {
             fields: fields.to_vec(),
             at: 0,
             problem: None,
+            token,
             choices: Choices::new(config),
         };
         form.refresh(config);
@@ -247,5 +254,72 @@ impl CreateForm {
                 format!("{label}: say yes or no"),
             )),
         }
+    }
+}
+
+impl CreateForm {
+    fn accept(&mut self, settings: &Settings) -> Reaction {
+        let (owner, token) = (settings.owner.clone(), self.token.clone());
+        match self.spec(&settings.config, owner, token) {
+            Ok(spec) => Reaction::close_and(vec![Intent::Create(Box::new(spec))]),
+            Err(failure) => {
+                self.problem = Some(failure.message);
+                Reaction::stay()
+            }
+        }
+    }
+
+    /// Goes through what can be picked in the field, or to another field where nothing can.
+    fn pick_or_step(&mut self, down: bool, config: &Config) {
+        if self.choices().is_empty() {
+            self.step(down);
+        } else {
+            self.pick(down);
+            self.refresh(config);
+        }
+    }
+}
+
+impl Layer for CreateForm {
+    fn context(&self) -> Context {
+        Context::Prompt
+    }
+
+    fn on_action(&mut self, action: Action, cx: &Cx<'_>) -> Reaction {
+        match action {
+            Action::Accept => return self.accept(cx.settings),
+            Action::Refuse | Action::Back => return Reaction::close(),
+            Action::NextField => self.step(true),
+            Action::PreviousField => self.step(false),
+            Action::Down => self.pick_or_step(true, &cx.settings.config),
+            Action::Up => self.pick_or_step(false, &cx.settings.config),
+            _ => {}
+        }
+        Reaction::stay()
+    }
+
+    fn on_key(&mut self, key: Key, cx: &Cx<'_>) -> Vec<Intent> {
+        self.key(key, &cx.settings.config);
+        Vec::new()
+    }
+
+    fn on_paste(&mut self, text: &str, cx: &Cx<'_>) -> Vec<Intent> {
+        self.paste(text, &cx.settings.config);
+        Vec::new()
+    }
+
+    fn wheel(&self) -> Wheel {
+        Wheel::Ignored
+    }
+
+    /// Goes to a field, or picks what is offered for the one that has the keys.
+    fn on_press(&mut self, at: Position, cx: &Cx<'_>) -> Reaction {
+        if let Some(field) = self.field_box(cx.screen).row_at(at) {
+            self.go_to(field);
+        } else if let Some(choice) = self.choice_box(cx.screen).row_at(at) {
+            self.pick_at(choice);
+            self.refresh(&cx.settings.config);
+        }
+        Reaction::stay()
     }
 }

@@ -5,17 +5,13 @@ pub(crate) mod tests;
 
 use ratatui::layout::Rect;
 
-use super::overlay::Overlay;
-use super::run_form::{RunOptions, Target};
-use crate::app::flows::{apply_intents, foreign_runs, run_program, streams};
+use super::compare::{Comparing, Comparison};
+use super::cx::Cx;
+use super::layer::{Layer, Reaction, Wheel, move_choice};
 use crate::app::geometry::list_box::{ListBox, Shape};
-use crate::app::input::on_action::{focus, open, submit};
-use crate::app::input::on_overlay::scrolled;
-use crate::app::overlays::compare;
-use crate::app::pending::ReplyTo;
-use crate::app::{AppState, Effect, Intent, Mode, Pane, Tone};
-use crate::domain::{Code, ExecId, ExecSpec, Run, SandboxRef, StdinMode};
-use crate::keymap::Action;
+use crate::app::intent::{Intent, ReplyTo, RunsOf, Tone};
+use crate::domain::{Code, ExecId, HostName, OutputChunk, Run, StreamId};
+use crate::keymap::{Action, Context};
 use crate::protocol::{Command, RunFilter};
 
 /// Runs that are listed at most.
@@ -24,35 +20,38 @@ const MOST: u32 = 500;
 /// Letters of an id that tell runs apart for people.
 const SHORT: usize = 8;
 
-/// A sandbox and its name; `None` is all sandboxes, also those that are gone.
-pub type Of = Option<(SandboxRef, String)>;
-
 /// The list of runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistoryPanel {
     /// Whose runs.
-    pub of: Of,
+    pub of: RunsOf,
     /// The runs, newest first.
     pub runs: Vec<Run>,
     /// The chosen one.
     pub at: usize,
     /// Those to be compared, at most two.
     pub marks: Vec<ExecId>,
+    /// Two of them whose outputs are being read.
+    comparing: Option<Comparing>,
+    /// What came of that; until the next key.
+    pub comparison: Option<Comparison>,
 }
 
 impl HistoryPanel {
-    pub(crate) fn new(of: Of, runs: Vec<Run>) -> Self {
+    pub(crate) fn new(of: RunsOf, runs: Vec<Run>) -> Self {
         Self {
             of,
             runs,
             at: 0,
             marks: Vec::new(),
+            comparing: None,
+            comparison: None,
         }
     }
 
     /// Places it.
     #[must_use]
-    pub fn list_box(&self, screen: Rect) -> ListBox {
+    pub fn place(&self, screen: Rect) -> ListBox {
         let shape = Shape {
             width: 110,
             head: 1,
@@ -62,7 +61,7 @@ impl HistoryPanel {
     }
 
     /// Takes the list anew; the same run stays chosen.
-    fn renew(&mut self, runs: Vec<Run>) {
+    pub(crate) fn renew(&mut self, runs: Vec<Run>) {
         let chosen = self.runs.get(self.at).map(|run| run.id.clone());
         let place = chosen.and_then(|id| runs.iter().position(|run| run.id == id));
         self.at = place.unwrap_or(self.at).min(runs.len().saturating_sub(1));
@@ -114,30 +113,13 @@ pub fn short(id: &ExecId) -> String {
     letters.into_iter().skip(from).collect()
 }
 
-/// Asks for the runs of the selected sandbox; without one, for all.
-pub(crate) fn ask(state: &mut AppState) -> Vec<Effect> {
-    let selected = state.sandboxes.selected();
-    let of = selected.map(|row| (row.sandbox.reference.clone(), row.sandbox.name.clone()));
-    request(state, of, "looking for runs")
-}
-
-/// Asks for the list that is shown anew, because time has passed.
-pub(crate) fn renew(state: &mut AppState) -> Vec<Effect> {
-    match &state.view.overlay {
-        Some(Overlay::History(panel)) => {
-            let of = panel.of.clone();
-            request(state, of, "")
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// Asks for a list; without a word on it, it is only for one that is open already.
-fn request(state: &mut AppState, of: Of, label: &str) -> Vec<Effect> {
-    let host = of.as_ref().map(|(sandbox, _)| sandbox.host.clone());
+/// Asks for a list; `label` is empty if it is only for one that is open already.
+#[must_use]
+pub fn request(of: RunsOf, host: &HostName, label: &str) -> Intent {
+    let of_host = of.as_ref().map(|(sandbox, _)| sandbox.host.clone());
     let sandbox = of.as_ref().map(|(sandbox, _)| sandbox.id.to_string());
     let command = Command::Runs {
-        host: host.unwrap_or_else(|| state.settings.host.clone()),
+        host: of_host.unwrap_or_else(|| host.clone()),
         filter: RunFilter {
             sandbox,
             under_way: false,
@@ -145,168 +127,146 @@ fn request(state: &mut AppState, of: Of, label: &str) -> Vec<Effect> {
         },
     };
     let opens = !label.is_empty();
-    vec![submit(state, command, label, ReplyTo::Runs { of, opens })]
+    Intent::submit(command, label, ReplyTo::Runs { of, opens })
 }
 
-/// Takes the list.
-pub(crate) fn answered(state: &mut AppState, of: Of, opens: bool, runs: Vec<Run>) -> Vec<Effect> {
-    match &mut state.view.overlay {
-        Some(Overlay::History(panel)) if panel.of == of => panel.renew(runs),
-        Some(Overlay::History(_)) | None if opens => {
-            return open(
-                state,
-                Overlay::History(Box::new(HistoryPanel::new(of, runs))),
-            );
+impl HistoryPanel {
+    /// Reads two runs from streams, to compare them.
+    pub fn compare(&mut self, comparing: Comparing) {
+        self.comparing = Some(comparing);
+    }
+
+    /// Takes a piece of output; false if it is not for a comparison.
+    pub fn on_output(&mut self, stream: StreamId, chunk: &OutputChunk) -> bool {
+        let comparing = self.comparing.as_mut();
+        comparing.is_some_and(|comparing| comparing.add(stream, chunk))
+    }
+
+    /// Takes that some output was not kept; false if it is not for a comparison.
+    pub fn on_missing(&mut self, stream: StreamId) -> bool {
+        let comparing = self.comparing.as_mut();
+        comparing.is_some_and(|comparing| comparing.miss(stream))
+    }
+
+    /// Takes that a stream has ended; after both, the comparison is shown. False if it is not for one.
+    pub fn on_end(&mut self, stream: StreamId) -> bool {
+        let Some(comparing) = self.comparing.as_mut() else {
+            return false;
+        };
+        let is_ours = comparing.end(stream);
+        if let Some(outcome) = comparing.outcome() {
+            (self.comparing, self.comparison) = (None, Some(outcome));
         }
-        _ => {}
+        is_ours
     }
-    Vec::new()
-}
 
-/// Gives an action to the list.
-pub(crate) fn run(
-    state: &mut AppState,
-    mut panel: Box<HistoryPanel>,
-    action: Action,
-) -> Vec<Effect> {
-    let chosen = panel.runs.get(panel.at).cloned();
-    match (action, chosen) {
-        (Action::Open | Action::Accept, Some(run)) => return show(state, &run),
-        (Action::RunAgain, Some(run)) => return again(state, run),
-        (Action::EditFile, Some(run)) => return edit(state, panel, &run),
-        (Action::CancelRun, Some(run)) => return cancel(state, panel, &run),
-        (Action::CompareRuns, _) => return compare(state, panel),
-        (Action::ToggleAll, _) => return toggle_all(state, panel),
-        (Action::Mark, _) => panel.mark(),
-        (Action::Refresh, _) => {
-            open(state, Overlay::History(panel));
-            return renew(state);
+    /// Opens the code of a run as a buffer.
+    fn edit(run: &Run, cx: &Cx<'_>) -> Reaction {
+        let Some(code) = &run.code else {
+            let words = "This run was a command, not code; there is nothing to edit.";
+            return Reaction::stay_and(vec![Intent::Toast(Tone::Plain, words.to_owned())]);
+        };
+        let language = cx.settings.config.languages.by_word(&code.language);
+        let extension = language.as_ref().map_or("txt", |known| known.extension());
+        Reaction::close_and(vec![Intent::EditText {
+            name: format!("run-{}.{extension}", short(&run.id)),
+            text: code.text.clone(),
+        }])
+    }
+
+    /// Asks before a run is ended, whoever holds it.
+    fn cancel(run: &Run) -> Reaction {
+        if run.result.is_some() {
+            let words = "This run is over already.".to_owned();
+            return Reaction::stay_and(vec![Intent::Toast(Tone::Plain, words)]);
         }
-        (other, _) => match scrolled(state, other, panel.at) {
-            Some(at) => panel.at = at.min(panel.runs.len().saturating_sub(1)),
-            None => return Vec::new(),
-        },
+        let command = Command::CancelRun {
+            host: run.sandbox.host.clone(),
+            run: run.id.clone(),
+        };
+        let label = format!("stopping run {}", short(&run.id));
+        Reaction::close_and(vec![Intent::Confirm {
+            question: format!(
+                "Stop {} in {}? All its processes are killed.",
+                headline(run),
+                run.name
+            ),
+            button: "Stop it".to_owned(),
+            then: vec![Intent::submit(command, label, ReplyTo::Quiet)],
+        }])
     }
-    open(state, Overlay::History(panel))
+
+    fn compare_marked(&self) -> Reaction {
+        let intent = match self.pair() {
+            Some(pair) => Intent::CompareRuns(Box::new(pair)),
+            None => Intent::Toast(Tone::Plain, "Mark two runs with Space first.".to_owned()),
+        };
+        Reaction::stay_and(vec![intent])
+    }
+
+    /// Goes from the runs of one sandbox to those of all, and back to the selected one's.
+    fn toggle_all(&self, cx: &Cx<'_>) -> Reaction {
+        let intent = match self.of {
+            None => Intent::Perform(Action::History),
+            Some(_) => request(None, &cx.settings.host, "looking for all runs"),
+        };
+        Reaction::stay_and(vec![intent])
+    }
 }
 
-/// Shows what a run printed, in the tab that it has or in a new one.
-fn show(state: &mut AppState, run: &Run) -> Vec<Effect> {
-    let mut effects = match state.output.of_exec(&run.id) {
-        Some(stream) => {
-            state.output.select(stream);
-            Vec::new()
+impl Layer for HistoryPanel {
+    fn context(&self) -> Context {
+        match self.comparison {
+            Some(_) => Context::Viewer,
+            None => Context::History,
         }
-        None => foreign_runs::watch(state, run, foreign_runs::Manner::Chosen),
-    };
-    if state.view.mode != Mode::Term {
-        state.shells.hide();
     }
-    effects.extend(focus(state, Pane::Output));
-    effects
-}
 
-/// Runs the same once more in the same sandbox.
-fn again(state: &mut AppState, run: Run) -> Vec<Effect> {
-    let title = headline(&run);
-    let Some(code) = run.code else {
-        let words = (run.argv, run.session);
-        return again_command(state, title, &run.sandbox, words);
-    };
-    let Some(language) = state.settings.config.languages.by_word(&code.language) else {
-        let words = state.settings.config.languages.unknown(&code.language);
-        state.say(Tone::Bad, words);
-        return Vec::new();
-    };
-    let options = RunOptions {
-        arguments: language.arguments(&run.argv),
-        target: Some(Target {
-            sandbox: run.sandbox,
-            title,
-        }),
-        ..RunOptions::default()
-    };
-    run_program::run(state, code.text, language, options)
-}
-
-fn again_command(
-    state: &mut AppState,
-    title: String,
-    sandbox: &SandboxRef,
-    (argv, session): (Vec<String>, Option<String>),
-) -> Vec<Effect> {
-    let Some(sandbox) = streams::running(state, sandbox) else {
-        return Vec::new();
-    };
-    let timeout = sandbox.limits.timeout_s.map(std::time::Duration::from_secs);
-    let spec = ExecSpec {
-        stdin: StdinMode::Piped,
-        timeout,
-        session,
-        ..ExecSpec::new(state.pending.exec_id(), argv)
-    };
-    run_program::launch(state, title, sandbox, spec)
-}
-
-/// Opens the code of a run as a buffer.
-fn edit(state: &mut AppState, panel: Box<HistoryPanel>, run: &Run) -> Vec<Effect> {
-    let Some(code) = &run.code else {
-        state.say(
-            Tone::Plain,
-            "This run was a command, not code; there is nothing to edit.",
-        );
-        return open(state, Overlay::History(panel));
-    };
-    let languages = &state.settings.config.languages;
-    let language = languages.by_word(&code.language);
-    let extension = language.as_ref().map_or("txt", |known| known.extension());
-    let name = format!("run-{}.{extension}", short(&run.id));
-    let intents = state.editor.open_text(&name, &code.text);
-    let mut effects = apply_intents::all(state, intents);
-    effects.extend(focus(state, Pane::Editor));
-    effects
-}
-
-/// Asks before a run is ended, whoever holds it.
-fn cancel(state: &mut AppState, panel: Box<HistoryPanel>, run: &Run) -> Vec<Effect> {
-    if run.result.is_some() {
-        state.say(Tone::Plain, "This run is over already.");
-        return open(state, Overlay::History(panel));
+    fn on_action(&mut self, action: Action, cx: &Cx<'_>) -> Reaction {
+        if self.comparison.take().is_some() {
+            return Reaction::stay();
+        }
+        let chosen = self.runs.get(self.at).cloned();
+        match (action, chosen) {
+            (Action::Open | Action::Accept, Some(run)) => {
+                Reaction::close_and(vec![Intent::ShowRun(Box::new(run))])
+            }
+            (Action::RunAgain, Some(run)) => {
+                Reaction::close_and(vec![Intent::RunAgain(Box::new(run))])
+            }
+            (Action::EditFile, Some(run)) => Self::edit(&run, cx),
+            (Action::CancelRun, Some(run)) => Self::cancel(&run),
+            (Action::CompareRuns, _) => self.compare_marked(),
+            (Action::ToggleAll, _) => self.toggle_all(cx),
+            (Action::Mark, _) => {
+                self.mark();
+                Reaction::stay()
+            }
+            (Action::Refresh, _) => {
+                let again = request(self.of.clone(), &cx.settings.host, "");
+                Reaction::stay_and(vec![again])
+            }
+            (other, _) => move_choice(&mut self.at, self.runs.len(), other, cx),
+        }
     }
-    let confirm = Intent::Confirm {
-        question: format!(
-            "Stop {} in {}? All its processes are killed.",
-            headline(run),
-            run.name
-        ),
-        button: "Stop it".to_owned(),
-        then: vec![Intent::Submit {
-            command: Command::CancelRun {
-                host: run.sandbox.host.clone(),
-                run: run.id.clone(),
-            },
-            label: format!("stopping run {}", short(&run.id)),
-        }],
-    };
-    apply_intents::all(state, vec![confirm])
-}
 
-fn compare(state: &mut AppState, panel: Box<HistoryPanel>) -> Vec<Effect> {
-    let pair = panel.pair();
-    open(state, Overlay::History(panel));
-    if let Some(pair) = pair {
-        return compare::begin(state, pair);
+    fn wheel(&self) -> Wheel {
+        match self.comparison {
+            Some(_) => Wheel::Ignored,
+            None => Wheel::Row,
+        }
     }
-    state.say(Tone::Plain, "Mark two runs with Space first.");
-    Vec::new()
-}
 
-/// Goes from the runs of one sandbox to those of all, and back to the selected one's.
-fn toggle_all(state: &mut AppState, panel: Box<HistoryPanel>) -> Vec<Effect> {
-    let is_all = panel.of.is_none();
-    open(state, Overlay::History(panel));
-    if is_all {
-        return ask(state);
+    fn list_box(&self, cx: &Cx<'_>) -> Option<ListBox> {
+        let is_list = self.comparison.is_none();
+        is_list.then(|| self.place(cx.screen))
     }
-    request(state, None, "looking for all runs")
+
+    fn select_row(&mut self, row: usize) {
+        self.at = row;
+    }
+
+    fn row_action(&self, again: bool) -> Option<Action> {
+        again.then_some(Action::Open)
+    }
 }

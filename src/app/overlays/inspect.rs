@@ -4,13 +4,16 @@
 mod tests;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use ratatui::layout::{Margin, Position};
 
-use super::overlay::Overlay;
-use crate::app::input::on_action::submit;
-use crate::app::pending::ReplyTo;
-use crate::app::{AppState, Effect, Tone};
+use super::cx::Cx;
+use super::layer::{Layer, Reaction, Wheel, scrolled};
+use super::viewer::last_page;
+use crate::app::geometry::layout::inspect_area;
+use crate::app::intent::{InspectPart, Intent, ReplyTo};
+use crate::describe::{changes_summary, facts};
 use crate::domain::{Changes, Details, Process, SandboxRef};
-use crate::keymap::Action;
+use crate::keymap::{Action, Context};
 use crate::protocol::{Command, Failure, Reply};
 
 /// How often processes are looked at while they are on screen.
@@ -156,24 +159,30 @@ impl InspectState {
         self.show(self.tab.step(by));
     }
 
-    /// Returns what must be asked for what is on screen.
-    fn wanted(&mut self, now: DateTime<Utc>) -> Option<Command> {
-        let sandbox = || self.sandbox.clone();
-        match self.tab {
-            Tab::Overview => self
-                .details
-                .ask(now, None)
-                .then(|| Command::Inspect(sandbox())),
-            Tab::Processes => self
-                .processes
-                .ask(now, Some(PROCESSES_EVERY))
-                .then(|| Command::Processes(sandbox())),
-            Tab::Changes => self
-                .changes
-                .ask(now, None)
-                .then(|| Command::Changes(sandbox())),
-            Tab::Charts | Tab::Events => None,
-        }
+    /// Asks for what is on screen, if it is time.
+    fn requests(&mut self, now: DateTime<Utc>) -> Vec<Intent> {
+        let (is_due, part, command): (_, _, fn(SandboxRef) -> Command) = match self.tab {
+            Tab::Overview => (
+                self.details.ask(now, None),
+                InspectPart::Details,
+                Command::Inspect,
+            ),
+            Tab::Processes => (
+                self.processes.ask(now, Some(PROCESSES_EVERY)),
+                InspectPart::Processes,
+                Command::Processes,
+            ),
+            Tab::Changes => (
+                self.changes.ask(now, None),
+                InspectPart::Changes,
+                Command::Changes,
+            ),
+            Tab::Charts | Tab::Events => return Vec::new(),
+        };
+        let sandbox = self.sandbox.clone();
+        let reply_to = ReplyTo::Inspect { sandbox, part };
+        let request = is_due.then(|| Intent::submit(command(self.sandbox.clone()), "", reply_to));
+        request.into_iter().collect()
     }
 
     fn outdate(&mut self) {
@@ -182,19 +191,58 @@ impl InspectState {
         self.changes.outdate();
     }
 
-    fn take(&mut self, tab: Tab, outcome: Result<Reply, Failure>) {
-        match (tab, outcome) {
-            (Tab::Overview, Ok(Reply::Details(details))) => self.details.take(Ok(details)),
-            (Tab::Overview, Err(failure)) => self.details.take(Err(failure)),
-            (Tab::Processes, Ok(Reply::Processes(found))) => {
+    /// Takes a reply.
+    pub(crate) fn on_reply(&mut self, part: InspectPart, outcome: Result<Reply, Failure>) {
+        match (part, outcome) {
+            (InspectPart::Details, Ok(Reply::Details(details))) => self.details.take(Ok(details)),
+            (InspectPart::Details, Err(failure)) => self.details.take(Err(failure)),
+            (InspectPart::Processes, Ok(Reply::Processes(found))) => {
                 let seen = self.compare(found);
                 self.processes.take(Ok(seen));
             }
-            (Tab::Processes, Err(failure)) => self.processes.take(Err(failure)),
-            (Tab::Changes, Ok(Reply::Changes(changes))) => self.changes.take(Ok(changes)),
-            (Tab::Changes, Err(failure)) => self.changes.take(Err(failure)),
+            (InspectPart::Processes, Err(failure)) => self.processes.take(Err(failure)),
+            (InspectPart::Changes, Ok(Reply::Changes(changes))) => self.changes.take(Ok(changes)),
+            (InspectPart::Changes, Err(failure)) => self.changes.take(Err(failure)),
             _ => {}
         }
+    }
+
+    /// Asks anew, because something happened to the sandbox.
+    pub(crate) fn on_event(&mut self, now: DateTime<Utc>) -> Vec<Intent> {
+        self.details.outdate();
+        self.requests(now)
+    }
+
+    /// Counts the lines of the tab on screen.
+    fn lines(&self, cx: &Cx<'_>) -> usize {
+        match self.tab {
+            Tab::Overview => answered(&self.details, |details| {
+                let facts = facts(details);
+                let own = facts.iter().filter(|fact| fact.key != "gap").count();
+                own + details.posture.gaps.len().max(1)
+            }),
+            Tab::Processes => answered(&self.processes, |seen| seen.len() + 1),
+            Tab::Changes => answered(&self.changes, |changes| {
+                changes_summary(changes).len() + 1 + changes.files.len()
+            }),
+            Tab::Events => cx.engine.events(Some(&self.sandbox)).count(),
+            Tab::Charts => 0,
+        }
+    }
+
+    /// Finds the tab at a place.
+    fn tab_at(at: Position, cx: &Cx<'_>) -> Option<Tab> {
+        let inner = inspect_area(cx.screen).inner(Margin::new(1, 1));
+        if at.y != inner.y || !inner.contains(at) {
+            return None;
+        }
+        let column = usize::from(at.x - inner.x);
+        let mut from = 0;
+        Tab::ALL.into_iter().find(|tab| {
+            let range = from..from + tab.title().len() + 2;
+            from = range.end;
+            range.contains(&column)
+        })
     }
 
     /// Counts the use of processors since the look before; over the whole life at the first.
@@ -223,75 +271,47 @@ impl InspectState {
     }
 }
 
-/// Opens the view of the selected sandbox.
-pub(crate) fn open(state: &mut AppState) -> Vec<Effect> {
-    let selected = state.sandboxes.selected().map(|row| &row.sandbox);
-    let Some(sandbox) = selected else {
-        let words = "No sandbox is selected. Press c to create one.";
-        state.say(Tone::Plain, words);
-        return Vec::new();
-    };
-    let view = InspectState::new(sandbox.reference.clone(), sandbox.name.clone());
-    show(state, Box::new(view))
-}
-
-fn show(state: &mut AppState, view: Box<InspectState>) -> Vec<Effect> {
-    state.view.overlay = Some(Overlay::Inspect(view));
-    ask(state)
-}
-
-/// Does what a key asks for.
-pub(crate) fn run(
-    state: &mut AppState,
-    mut view: Box<InspectState>,
-    action: Action,
-) -> Vec<Effect> {
-    match action {
-        Action::NextTab | Action::NextPane => view.turn(1),
-        Action::PreviousTab | Action::PreviousPane => view.turn(Tab::ALL.len() - 1),
-        Action::Refresh => view.outdate(),
-        other => match crate::app::input::on_overlay::scrolled(state, other, view.scroll) {
-            Some(scroll) => view.scroll = scroll,
-            None => return Vec::new(),
-        },
+fn answered<T>(asked: &Asked<T>, lines: impl FnOnce(&T) -> usize) -> usize {
+    match &asked.answer {
+        Some(Ok(found)) => lines(found),
+        Some(Err(failure)) => 1 + usize::from(failure.hint.is_some()),
+        None => 1,
     }
-    show(state, view)
 }
 
-/// Asks for what is on screen, if it is time.
-pub(crate) fn ask(state: &mut AppState) -> Vec<Effect> {
-    let now = state.now;
-    let Some(Overlay::Inspect(view)) = &mut state.view.overlay else {
-        return Vec::new();
-    };
-    let (sandbox, tab) = (view.sandbox.clone(), view.tab);
-    let wanted = view.wanted(now);
-    wanted
-        .map(|command| submit(state, command, "", ReplyTo::Look(sandbox, tab)))
-        .into_iter()
-        .collect()
-}
-
-/// Takes an answer; one for a view that was left is ignored.
-pub(crate) fn answered(
-    state: &mut AppState,
-    sandbox: &SandboxRef,
-    tab: Tab,
-    outcome: Result<Reply, Failure>,
-) -> Vec<Effect> {
-    if let Some(Overlay::Inspect(view)) = &mut state.view.overlay
-        && view.sandbox == *sandbox
-    {
-        view.take(tab, outcome);
+impl Layer for InspectState {
+    fn context(&self) -> Context {
+        Context::Inspect
     }
-    Vec::new()
-}
 
-/// Asks anew when something happened to the sandbox on screen.
-pub(crate) fn happened(state: &mut AppState, sandbox: &SandboxRef) -> Vec<Effect> {
-    match &mut state.view.overlay {
-        Some(Overlay::Inspect(view)) if view.sandbox == *sandbox => view.details.outdate(),
-        _ => return Vec::new(),
+    fn on_action(&mut self, action: Action, cx: &Cx<'_>) -> Reaction {
+        match action {
+            Action::NextTab | Action::NextPane => self.turn(1),
+            Action::PreviousTab | Action::PreviousPane => self.turn(Tab::ALL.len() - 1),
+            Action::Refresh => self.outdate(),
+            other => match scrolled(other, self.scroll, cx.page()) {
+                Some(scroll) => {
+                    let rows = usize::from(inspect_area(cx.screen).height).saturating_sub(3);
+                    self.scroll = scroll.min(last_page(self.lines(cx), rows));
+                }
+                None => return Reaction::close(),
+            },
+        }
+        Reaction::stay_and(self.requests(cx.now))
     }
-    ask(state)
+
+    fn wheel(&self) -> Wheel {
+        Wheel::Lines
+    }
+
+    fn on_press(&mut self, at: Position, cx: &Cx<'_>) -> Reaction {
+        if let Some(tab) = Self::tab_at(at, cx) {
+            self.show(tab);
+        }
+        Reaction::stay_and(self.requests(cx.now))
+    }
+
+    fn on_tick(&mut self, cx: &Cx<'_>) -> Vec<Intent> {
+        self.requests(cx.now)
+    }
 }

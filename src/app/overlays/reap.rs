@@ -2,12 +2,11 @@
 
 use ratatui::layout::Rect;
 
-use super::overlay::Overlay;
+use super::cx::Cx;
+use super::layer::{Layer, Reaction, move_choice};
 use crate::app::geometry::list_box::{ListBox, Shape};
-use crate::app::input::on_action::{open, submit};
-use crate::app::input::on_overlay::scrolled;
-use crate::app::pending::ReplyTo;
-use crate::app::{AppState, Effect, Tone};
+use crate::app::intent::{Intent, ReplyTo, Tone};
+use crate::app::settings::Settings;
 use crate::config::ManagerSettings;
 use crate::domain::{ReapRules, Reaped, Verdict};
 use crate::keymap::Action;
@@ -27,7 +26,7 @@ pub struct ReapPreview {
 impl ReapPreview {
     /// Places it.
     #[must_use]
-    pub fn list_box(&self, screen: Rect) -> ListBox {
+    pub fn place(&self, screen: Rect) -> ListBox {
         let shape = Shape {
             width: 92,
             head: 0,
@@ -70,107 +69,99 @@ pub fn rules(settings: &ManagerSettings) -> ReapRules {
 }
 
 /// Asks for the preview.
-pub(crate) fn ask(state: &mut AppState) -> Vec<Effect> {
+#[must_use]
+pub fn request(settings: &Settings) -> Intent {
     let command = Command::Survey {
-        host: state.settings.host.clone(),
-        rules: rules(&state.settings.config.manager),
+        host: settings.host.clone(),
+        rules: rules(&settings.config.manager),
     };
-    vec![submit(
-        state,
-        command,
-        "looking for idle sandboxes",
-        ReplyTo::Reap,
-    )]
+    Intent::submit(command, "looking for idle sandboxes", ReplyTo::Reap)
 }
 
-/// Takes the answer: the preview, or after the deed what was done.
-pub(crate) fn answered(
-    state: &mut AppState,
-    found: Vec<Reaped>,
-    leftovers: Vec<Leftover>,
-) -> Vec<Effect> {
-    if found.iter().any(|one| one.done.is_some()) {
-        told(state, &found);
-        return Vec::new();
-    }
-    let mut rows: Vec<ReapRow> = found.into_iter().map(ReapRow::new).collect();
-    rows.sort_by_key(|row| row.ticked.is_none());
-    let preview = ReapPreview {
-        rows,
-        leftovers,
-        at: 0,
-    };
-    open(state, Overlay::Reap(Box::new(preview)))
-}
-
-/// Says what was reaped.
-pub(crate) fn told(state: &mut AppState, found: &[Reaped]) {
-    for one in found {
+/// Puts in words what was reaped.
+#[must_use]
+pub fn describe_reaped(found: &[Reaped]) -> Vec<(Tone, String)> {
+    let words = |one: &Reaped| {
         let name = &one.sandbox.name;
         match (&one.done, one.standing.verdict) {
-            (Some(Ok(())), Verdict::Freeze(reason)) => {
-                state.say(
-                    Tone::Plain,
-                    format!("{name} was frozen: {}.", reason.word()),
-                );
-            }
-            (Some(Ok(())), Verdict::Remove(reason)) => {
-                state.say(
-                    Tone::Plain,
-                    format!("{name} was reaped: {}.", reason.word()),
-                );
-            }
-            (Some(Err(words)), _) => {
-                state.say(Tone::Bad, format!("{name} was not reaped: {words}."));
-            }
-            _ => {}
+            (Some(Ok(())), Verdict::Freeze(reason)) => Some((
+                Tone::Plain,
+                format!("{name} was frozen: {}.", reason.word()),
+            )),
+            (Some(Ok(())), Verdict::Remove(reason)) => Some((
+                Tone::Plain,
+                format!("{name} was reaped: {}.", reason.word()),
+            )),
+            (Some(Err(words)), _) => Some((Tone::Bad, format!("{name} was not reaped: {words}."))),
+            _ => None,
         }
-    }
-}
-
-/// Gives an action to the preview.
-pub(crate) fn run(
-    state: &mut AppState,
-    mut preview: Box<ReapPreview>,
-    action: Action,
-) -> Vec<Effect> {
-    match action {
-        Action::Mark => {
-            let row = preview.rows.get_mut(preview.at);
-            if let Some(ticked) = row.and_then(|row| row.ticked.as_mut()) {
-                *ticked = !*ticked;
-            }
-            open(state, Overlay::Reap(preview))
-        }
-        Action::Open | Action::Accept => reap(state, &preview),
-        other => match scrolled(state, other, preview.at) {
-            Some(at) => {
-                preview.at = at.min(preview.rows.len().saturating_sub(1));
-                open(state, Overlay::Reap(preview))
-            }
-            None => Vec::new(),
-        },
-    }
-}
-
-fn reap(state: &mut AppState, preview: &ReapPreview) -> Vec<Effect> {
-    if state.settings.read_only {
-        state.say(Tone::Bad, "Read-only: nothing can be changed.");
-        return Vec::new();
-    }
-    let ticked = preview.rows.iter().filter(|row| row.ticked == Some(true));
-    let only: Vec<_> = ticked
-        .map(|row| row.found.standing.sandbox.clone())
-        .collect();
-    if only.is_empty() {
-        state.say(Tone::Plain, "Nothing is ticked; nothing goes.");
-        return Vec::new();
-    }
-    let label = format!("reaping {} sandboxes", only.len());
-    let command = Command::Reap {
-        host: state.settings.host.clone(),
-        rules: rules(&state.settings.config.manager),
-        only: Some(only),
     };
-    vec![submit(state, command, &label, ReplyTo::Reap)]
+    found.iter().filter_map(words).collect()
+}
+
+impl ReapPreview {
+    /// Shows what was found, those that would go first.
+    #[must_use]
+    pub fn new(found: Vec<Reaped>, leftovers: Vec<Leftover>) -> Self {
+        let mut rows: Vec<ReapRow> = found.into_iter().map(ReapRow::new).collect();
+        rows.sort_by_key(|row| row.ticked.is_none());
+        Self {
+            rows,
+            leftovers,
+            at: 0,
+        }
+    }
+
+    fn tick(&mut self) -> Reaction {
+        let row = self.rows.get_mut(self.at);
+        if let Some(ticked) = row.and_then(|row| row.ticked.as_mut()) {
+            *ticked = !*ticked;
+        }
+        Reaction::stay()
+    }
+
+    /// Reaps what is ticked.
+    fn reap(&self, settings: &Settings) -> Intent {
+        if settings.read_only {
+            let words = "Read-only: nothing can be changed.";
+            return Intent::Toast(Tone::Bad, words.to_owned());
+        }
+        let ticked = self.rows.iter().filter(|row| row.ticked == Some(true));
+        let only: Vec<_> = ticked
+            .map(|row| row.found.standing.sandbox.clone())
+            .collect();
+        if only.is_empty() {
+            let words = "Nothing is ticked; nothing goes.";
+            return Intent::Toast(Tone::Plain, words.to_owned());
+        }
+        let label = format!("reaping {} sandboxes", only.len());
+        let command = Command::Reap {
+            host: settings.host.clone(),
+            rules: rules(&settings.config.manager),
+            only: Some(only),
+        };
+        Intent::submit(command, label, ReplyTo::Reap)
+    }
+}
+
+impl Layer for ReapPreview {
+    fn on_action(&mut self, action: Action, cx: &Cx<'_>) -> Reaction {
+        match action {
+            Action::Mark => self.tick(),
+            Action::Open | Action::Accept => Reaction::close_and(vec![self.reap(cx.settings)]),
+            other => move_choice(&mut self.at, self.rows.len(), other, cx),
+        }
+    }
+
+    fn list_box(&self, cx: &Cx<'_>) -> Option<ListBox> {
+        Some(self.place(cx.screen))
+    }
+
+    fn select_row(&mut self, row: usize) {
+        self.at = row;
+    }
+
+    fn row_action(&self, _again: bool) -> Option<Action> {
+        Some(Action::Mark)
+    }
 }

@@ -4,41 +4,14 @@ use std::time::Duration;
 
 use ratatui::layout::Rect;
 
+use super::create_form::Field;
+use super::cx::Cx;
+use super::layer::{Layer, Reaction, Wheel};
 use super::line::LineInput;
-use super::overlay::Overlay;
-use crate::app::flows::run_program;
 use crate::app::geometry::list_box::{ListBox, Shape};
-use crate::app::input::on_action::open;
-use crate::app::overlays::create_form::Field;
-use crate::app::{AppState, Effect};
-use crate::code;
-use crate::code::{Language, Wanted};
-use crate::domain::SandboxRef;
-use crate::keymap::{Action, Key};
-
-/// What a run gets.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RunOptions {
-    /// Longest time; `None` is the sandbox's own limit.
-    pub timeout: Option<Option<Duration>>,
-    /// Its arguments.
-    pub arguments: Vec<String>,
-    /// All of its input; `None` lets the person type it later.
-    pub input: Option<String>,
-    /// Its packages.
-    pub wanted: Wanted,
-    /// Where, if not in the selected sandbox.
-    pub target: Option<Target>,
-}
-
-/// A sandbox to run in, and what the run is called.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
-    /// Where.
-    pub sandbox: SandboxRef,
-    /// The name of the run.
-    pub title: String,
-}
+use crate::app::intent::{Intent, RunOptions};
+use crate::code::{self, Language, Wanted};
+use crate::keymap::{Action, Context, Key};
 
 /// The form.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,7 +61,7 @@ impl RunForm {
 
     /// Places it: fields, and below them what is known of the code and what is wrong.
     #[must_use]
-    pub fn list_box(&self, screen: Rect) -> ListBox {
+    pub fn place(&self, screen: Rect) -> ListBox {
         let shape = Shape {
             width: 84,
             head: 0,
@@ -153,27 +126,63 @@ impl RunForm {
     }
 }
 
-/// Gives an action to the form.
-pub(crate) fn run(state: &mut AppState, mut form: Box<RunForm>, action: Action) -> Vec<Effect> {
-    match action {
-        Action::Accept => return accept(state, form),
-        Action::Refuse | Action::Back => return Vec::new(),
-        Action::NextField | Action::Down => form.step(true),
-        Action::PreviousField | Action::Up => form.step(false),
-        _ => {}
+impl RunForm {
+    fn accept(&mut self) -> Reaction {
+        match self.options() {
+            Ok(options) => {
+                let typed = self.fields.iter().map(|field| field.line.text()).collect();
+                Reaction::close_and(vec![
+                    Intent::RememberRunForm(typed),
+                    Intent::Run {
+                        code: std::mem::take(&mut self.code),
+                        language: self.language.clone(),
+                        options: Box::new(options),
+                    },
+                ])
+            }
+            Err(problem) => {
+                self.problem = Some(problem);
+                Reaction::stay()
+            }
+        }
     }
-    open(state, Overlay::Run(form))
 }
 
-fn accept(state: &mut AppState, mut form: Box<RunForm>) -> Vec<Effect> {
-    match form.options() {
-        Ok(options) => {
-            state.last_run = form.fields.iter().map(|field| field.line.text()).collect();
-            run_program::run(state, form.code, form.language, options)
+impl Layer for RunForm {
+    fn context(&self) -> Context {
+        Context::Prompt
+    }
+
+    fn on_action(&mut self, action: Action, _cx: &Cx<'_>) -> Reaction {
+        match action {
+            Action::Accept => return self.accept(),
+            Action::Refuse | Action::Back => return Reaction::close(),
+            Action::NextField | Action::Down => self.step(true),
+            Action::PreviousField | Action::Up => self.step(false),
+            _ => {}
         }
-        Err(problem) => {
-            form.problem = Some(problem);
-            open(state, Overlay::Run(form))
-        }
+        Reaction::stay()
+    }
+
+    fn on_key(&mut self, key: Key, _cx: &Cx<'_>) -> Vec<Intent> {
+        self.key(key);
+        Vec::new()
+    }
+
+    fn on_paste(&mut self, text: &str, _cx: &Cx<'_>) -> Vec<Intent> {
+        self.paste(text);
+        Vec::new()
+    }
+
+    fn wheel(&self) -> Wheel {
+        Wheel::Ignored
+    }
+
+    fn list_box(&self, cx: &Cx<'_>) -> Option<ListBox> {
+        Some(self.place(cx.screen))
+    }
+
+    fn select_row(&mut self, row: usize) {
+        self.at = row;
     }
 }

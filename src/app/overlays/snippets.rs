@@ -2,72 +2,16 @@
 
 use ratatui::layout::Rect;
 
-use super::overlay::{Confirm, Overlay};
-use crate::app::flows::apply_intents;
+use super::cx::Cx;
+use super::layer::{Layer, Reaction, move_choice};
 use crate::app::geometry::list_box::{ListBox, Shape};
-use crate::app::input::on_action;
-use crate::app::input::on_action::open;
-use crate::app::input::on_overlay::scrolled;
-use crate::app::{AppState, Effect, Intent, Pane, PromptKind, Question, Tone};
-use crate::code::Language;
+use crate::app::intent::{Intent, Prompt, PromptKind};
+use crate::app::msg::{Effect, SnippetOp};
+use crate::code::{Language, Languages};
 use crate::keymap::Action;
 
 /// Longest name of a snippet.
 const LONGEST: usize = 100;
-
-/// Work on the library, done outside.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SnippetOp {
-    /// List the names.
-    List,
-    /// Keep a text.
-    Keep {
-        /// Its name.
-        name: String,
-        /// The text.
-        text: String,
-        /// May one of that name be replaced?
-        replace: bool,
-    },
-    /// Read one.
-    Open(String),
-    /// Call one otherwise.
-    Rename {
-        /// From.
-        from: String,
-        /// To.
-        to: String,
-    },
-    /// Delete one.
-    Delete(String),
-}
-
-/// What came of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SnippetNews {
-    /// The names, sorted.
-    Listed(Vec<String>),
-    /// One was read.
-    Opened {
-        /// Its name.
-        name: String,
-        /// Its text.
-        text: String,
-    },
-    /// One was not kept, because there is one of its name.
-    Exists {
-        /// Its name.
-        name: String,
-        /// Its text.
-        text: String,
-    },
-    /// One was kept.
-    Kept(String),
-    /// Something else was changed; these are the names now.
-    Changed(Vec<String>),
-    /// It failed, in words.
-    Failed(String),
-}
 
 /// The list of what can be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,7 +25,7 @@ pub struct SnippetPanel {
 impl SnippetPanel {
     /// Places it.
     #[must_use]
-    pub fn list_box(&self, screen: Rect) -> ListBox {
+    pub fn place(&self, screen: Rect) -> ListBox {
         let shape = Shape {
             width: 68,
             head: 0,
@@ -100,51 +44,20 @@ pub enum Entry {
     Starter(Language),
 }
 
-/// Asks for the list.
-pub(crate) fn ask() -> Vec<Effect> {
-    vec![Effect::Snippet(SnippetOp::List)]
-}
-
-/// Asks under which name the buffer is to be kept.
-pub(crate) fn save(state: &mut AppState) -> Vec<Effect> {
-    let buffer = state.editor.current();
-    let start = buffer
-        .name
-        .rsplit('/')
-        .next()
-        .unwrap_or_default()
-        .to_owned();
-    let question = Question {
-        purpose: PromptKind::KeepSnippet,
+/// Asks under which name a buffer is to be kept.
+#[must_use]
+pub fn ask_name(buffer: &str) -> Intent {
+    let start = buffer.rsplit('/').next().unwrap_or_default().to_owned();
+    Intent::Ask(Prompt {
+        kind: PromptKind::KeepSnippet,
         label: "Keep as snippet".to_owned(),
         start,
-    };
-    apply_intents::all(state, vec![Intent::Ask(question)])
-}
-
-/// Takes the answer to a question of the library's.
-pub(crate) fn answer(state: &mut AppState, purpose: &PromptKind, name: &str) -> Vec<Effect> {
-    let name = name.trim().to_owned();
-    if let Some(why) = refusal(&name) {
-        state.say(Tone::Bad, why);
-        return Vec::new();
-    }
-    let op = match purpose {
-        PromptKind::RenameSnippet { from } => SnippetOp::Rename {
-            from: from.clone(),
-            to: name,
-        },
-        _ => SnippetOp::Keep {
-            name,
-            text: state.editor.current_text(),
-            replace: false,
-        },
-    };
-    vec![Effect::Snippet(op)]
+    })
 }
 
 /// Explains why something cannot be a name; it becomes the name of a file.
-fn refusal(name: &str) -> Option<&'static str> {
+#[must_use]
+pub fn refusal(name: &str) -> Option<&'static str> {
     let is_odd = |c: char| c == '/' || c.is_control();
     match name {
         "" => Some("A snippet needs a name."),
@@ -155,97 +68,72 @@ fn refusal(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Takes what came of work on the library.
-pub(crate) fn news(state: &mut AppState, news: SnippetNews) -> Vec<Effect> {
-    match news {
-        SnippetNews::Listed(names) | SnippetNews::Changed(names) => show(state, names),
-        SnippetNews::Opened { name, text } => open_text(state, &name, &text),
-        SnippetNews::Exists { name, text } => ask_to_replace(state, name, text),
-        SnippetNews::Kept(name) => {
-            state.say(Tone::Good, format!("{name} is in the library."));
-            Vec::new()
-        }
-        SnippetNews::Failed(why) => {
-            state.say(Tone::Bad, why);
-            Vec::new()
-        }
+/// Asks before something is done that cannot be undone.
+#[must_use]
+pub fn confirm(question: String, button: &str, op: SnippetOp) -> Intent {
+    Intent::Confirm {
+        question,
+        button: button.to_owned(),
+        then: vec![Intent::Effect(Effect::Snippet(op))],
     }
 }
 
-fn show(state: &mut AppState, names: Vec<String>) -> Vec<Effect> {
-    let languages = state.settings.config.languages.clone();
-    let starters = languages
-        .iter()
-        .filter(|language| !language.starter().is_empty());
-    let own = names.into_iter().map(Entry::Own);
-    let entries = own.chain(starters.cloned().map(Entry::Starter)).collect();
-    open(
-        state,
-        Overlay::Snippets(Box::new(SnippetPanel { entries, at: 0 })),
-    )
+impl SnippetPanel {
+    /// Lists one's own snippets and the first programs.
+    #[must_use]
+    pub fn new(names: Vec<String>, languages: &Languages) -> Self {
+        let starters = languages.iter();
+        let starters = starters.filter(|language| !language.starter().is_empty());
+        let own = names.into_iter().map(Entry::Own);
+        let entries = own.chain(starters.cloned().map(Entry::Starter)).collect();
+        Self { entries, at: 0 }
+    }
 }
 
-fn open_text(state: &mut AppState, name: &str, text: &str) -> Vec<Effect> {
-    let intents = state.editor.open_text(name, text);
-    let mut effects = apply_intents::all(state, intents);
-    effects.extend(on_action::focus(state, Pane::Editor));
-    effects
-}
-
-fn ask_to_replace(state: &mut AppState, name: String, text: String) -> Vec<Effect> {
-    let question = format!("{name} is in the library already. Replace it?");
-    let keep = SnippetOp::Keep {
-        name,
-        text,
-        replace: true,
-    };
-    confirm(state, question, "Replace", keep)
-}
-
-fn confirm(state: &mut AppState, question: String, button: &str, op: SnippetOp) -> Vec<Effect> {
-    let confirm = Confirm {
-        question,
-        button: button.to_owned(),
-        then: vec![Intent::Snippet(op)],
-        chosen: false,
-    };
-    open(state, Overlay::Confirm(confirm))
-}
-
-/// Gives an action to the list.
-pub(crate) fn run(
-    state: &mut AppState,
-    mut panel: Box<SnippetPanel>,
-    action: Action,
-) -> Vec<Effect> {
-    let chosen = panel.entries.get(panel.at).cloned();
-    match (action, chosen) {
-        (Action::Open | Action::Accept, Some(Entry::Own(name))) => {
-            vec![Effect::Snippet(SnippetOp::Open(name))]
-        }
-        (Action::Open | Action::Accept, Some(Entry::Starter(language))) => {
-            let name = format!("first.{}", language.extension());
-            open_text(state, &name, language.starter())
-        }
-        (Action::Delete, Some(Entry::Own(name))) => {
-            let question = format!("Delete {name} from the library?");
-            confirm(state, question, "Delete", SnippetOp::Delete(name))
-        }
-        (Action::Rename, Some(Entry::Own(name))) => {
-            let question = Question {
-                label: format!("New name of {name}"),
-                start: name.clone(),
-                purpose: PromptKind::RenameSnippet { from: name },
-            };
-            apply_intents::all(state, vec![Intent::Ask(question)])
-        }
-        (other, _) => match scrolled(state, other, panel.at) {
-            Some(at) => {
-                panel.at = at.min(panel.entries.len().saturating_sub(1));
-                open(state, Overlay::Snippets(panel))
-            }
-            None => Vec::new(),
+fn open(entry: Entry) -> Intent {
+    match entry {
+        Entry::Own(name) => Intent::Effect(Effect::Snippet(SnippetOp::Open(name))),
+        Entry::Starter(language) => Intent::EditText {
+            name: format!("first.{}", language.extension()),
+            text: language.starter().to_owned(),
         },
+    }
+}
+
+fn delete(name: String) -> Intent {
+    let question = format!("Delete {name} from the library?");
+    confirm(question, "Delete", SnippetOp::Delete(name))
+}
+
+fn rename(name: String) -> Intent {
+    Intent::Ask(Prompt {
+        label: format!("New name of {name}"),
+        start: name.clone(),
+        kind: PromptKind::RenameSnippet { from: name },
+    })
+}
+
+impl Layer for SnippetPanel {
+    fn on_action(&mut self, action: Action, cx: &Cx<'_>) -> Reaction {
+        let chosen = self.entries.get(self.at).cloned();
+        match (action, chosen) {
+            (Action::Open | Action::Accept, Some(entry)) => Reaction::close_and(vec![open(entry)]),
+            (Action::Delete, Some(Entry::Own(name))) => Reaction::close_and(vec![delete(name)]),
+            (Action::Rename, Some(Entry::Own(name))) => Reaction::close_and(vec![rename(name)]),
+            (other, _) => move_choice(&mut self.at, self.entries.len(), other, cx),
+        }
+    }
+
+    fn list_box(&self, cx: &Cx<'_>) -> Option<ListBox> {
+        Some(self.place(cx.screen))
+    }
+
+    fn select_row(&mut self, row: usize) {
+        self.at = row;
+    }
+
+    fn row_action(&self, again: bool) -> Option<Action> {
+        again.then_some(Action::Open)
     }
 }
 
@@ -253,6 +141,7 @@ pub(crate) fn run(
 mod tests {
     use super::*;
     use crate::app::Msg;
+    use crate::app::msg::SnippetNews;
     use crate::app::testing::App;
 
     fn op(app: &mut App) -> Option<SnippetOp> {

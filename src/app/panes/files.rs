@@ -17,15 +17,15 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 
-pub use host::{Download, HostKind, HostPlaces, complete, host_checked, offered};
+pub use host::{HostPlaces, complete, host_checked, offered};
 pub use listing::{Listing, is_hidden};
 pub use preview::{Content, HEX_WIDTH, PREVIEW_LIMIT, Preview, PreviewLine};
 
 use crate::app::geometry::cursor::ListCursor;
-use crate::app::intent::Intent;
+use crate::app::intent::{FilesReply, Intent};
 use crate::domain::{FileEntry, SandboxPath, SandboxRef};
 use crate::keymap::Action;
-use crate::protocol::{Failure, FailureKind};
+use crate::protocol::{Failure, FailureKind, Reply};
 use ask::Asked;
 
 /// Lines that a key moves the preview by.
@@ -186,7 +186,7 @@ impl FilesState {
     }
 
     /// Lists again what an engine could not see while the sandbox was frozen.
-    pub fn thawed(&mut self) -> Vec<Intent> {
+    pub fn resumed(&mut self) -> Vec<Intent> {
         let refused = self.failure().map(|failure| failure.kind) == Some(FailureKind::Conflict);
         if refused && self.pending.is_none() {
             return self.list();
@@ -222,7 +222,26 @@ impl FilesState {
         }
     }
 
-    /// Takes the answer to a `Intent::List`; one for a folder that was left is ignored.
+    /// Takes a reply to what the pane asked for.
+    pub fn on_reply(&mut self, asked: &FilesReply, outcome: Result<Reply, Failure>) -> Vec<Intent> {
+        match (asked, outcome) {
+            (FilesReply::Folder(sandbox, path), Ok(Reply::Entries(entries))) => {
+                self.listed(sandbox, path, Ok(entries))
+            }
+            (FilesReply::Folder(sandbox, path), Err(failure)) => {
+                self.listed(sandbox, path, Err(failure))
+            }
+            (FilesReply::Changes(sandbox), Ok(Reply::Changes(changes))) => {
+                self.changes_listed(sandbox, Ok(*changes))
+            }
+            (FilesReply::Changes(sandbox), Err(failure)) => {
+                self.changes_listed(sandbox, Err(failure))
+            }
+            (_, Ok(_)) => Vec::new(),
+        }
+    }
+
+    /// Takes the entries of a folder; those of one that was left are ignored.
     pub fn listed(
         &mut self,
         sandbox: &SandboxRef,

@@ -6,3 +6,4 @@ pub mod output;
 pub mod sandboxes;
 pub mod shell;
 pub mod shells;
+pub mod tabs;

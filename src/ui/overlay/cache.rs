@@ -5,7 +5,7 @@ use ratatui::text::Line;
 
 use super::lines::choose;
 use crate::app::AppState;
-use crate::app::overlays::cache::CachePanel;
+use crate::app::overlays::packages::PackagesPanel;
 use crate::domain::Stocked;
 use crate::text::{human, pad, pad_left, safe_line};
 use crate::ui::theme::{Role, Theme};
@@ -17,8 +17,8 @@ const SHORT_HEAD: &str = " LANGUAGE         SIZE  USED  PACKAGES";
 const ROOMY: u16 = 76;
 
 /// Draws the panel.
-pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, panel: &CachePanel) {
-    let list_box = panel.list_box(frame.area());
+pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, panel: &PackagesPanel) {
+    let list_box = panel.place(frame.area());
     let title = "Packages: d removes, p clears out the old, Esc closes";
     popup(frame, list_box.area, title, theme);
     let is_roomy = list_box.body.width >= ROOMY;
@@ -52,7 +52,7 @@ fn line(state: &AppState, one: &Stocked, is_roomy: bool) -> String {
     format!(" {key}  {language} {size} {hits} {age} {used}  {expired}{packages}")
 }
 
-fn foot(state: &AppState, panel: &CachePanel) -> String {
+fn foot(state: &AppState, panel: &PackagesPanel) -> String {
     if panel.all.is_empty() {
         return "Nothing is kept. A run installs what its code imports.".to_owned();
     }

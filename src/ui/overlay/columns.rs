@@ -5,14 +5,14 @@ use ratatui::text::Line;
 
 use super::lines::choose;
 use crate::app::AppState;
-use crate::app::geometry::list_box;
-use crate::app::panes::sandboxes::Column;
+use crate::app::geometry::column::Column;
+use crate::app::overlays::columns::ColumnChooser;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::popup;
 
 /// Draws the columns with a mark before those that are wanted.
-pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, at: usize) {
-    let list_box = list_box::columns(frame.area(), at);
+pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, chooser: ColumnChooser) {
+    let list_box = chooser.place(frame.area());
     popup(frame, list_box.area, "Columns: Space shows or hides", theme);
     let hidden = state.sandboxes.hidden();
     choose(frame, &list_box, theme, |at| {

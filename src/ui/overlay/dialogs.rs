@@ -7,7 +7,9 @@ use ratatui::widgets::{Paragraph, Wrap};
 
 use super::lines::choose;
 use crate::app::geometry::layout::confirm_area;
-use crate::app::overlays::overlay::{Ask, Confirm, Palette};
+use crate::app::overlays::confirm::Confirm;
+use crate::app::overlays::palette::Palette;
+use crate::app::overlays::prompt::PromptState;
 use crate::app::{AppState, PromptKind};
 use crate::text::{display_width, pad, safe_line, truncate};
 use crate::ui::theme::{Role, Theme};
@@ -56,7 +58,7 @@ pub(super) fn confirm(frame: &mut Frame<'_>, theme: &Theme, confirm: &Confirm) {
 }
 
 /// Draws a line of text that is asked for, at the bottom of the screen.
-pub(super) fn ask(frame: &mut Frame<'_>, theme: &Theme, ask: &Ask) {
+pub(super) fn ask(frame: &mut Frame<'_>, theme: &Theme, ask: &PromptState) {
     let screen = frame.area();
     let row = Rect {
         y: screen.height.saturating_sub(1),
@@ -64,7 +66,7 @@ pub(super) fn ask(frame: &mut Frame<'_>, theme: &Theme, ask: &Ask) {
         ..screen
     };
     frame.render_widget(ratatui::widgets::Clear, row);
-    let label = format!(" {}: ", ask.question.label);
+    let label = format!(" {}: ", ask.prompt.label);
     let label = truncate(&label, usize::from(row.width / 2)).into_owned();
     let before = safe_line(ask.line.before_cursor());
     let room = usize::from(row.width).saturating_sub(display_width(&label) + 1);
@@ -83,11 +85,11 @@ pub(super) fn ask(frame: &mut Frame<'_>, theme: &Theme, ask: &Ask) {
     frame.set_cursor_position(Position::new(column, row.y));
     offers(frame, theme, &ask.offers, row);
     let used = start + display_width(after) + 2;
-    let hint = match ask.question.purpose {
+    let hint = match ask.prompt.kind {
         PromptKind::Upload => MANY_HINT,
         _ => TAB_HINT,
     };
-    if ask.question.purpose.is_host_path() && used + display_width(hint) <= usize::from(row.width) {
+    if ask.prompt.kind.is_host_path() && used + display_width(hint) <= usize::from(row.width) {
         let hint = Line::styled(hint, theme.style(Role::Muted)).right_aligned();
         let x = u16::try_from(used).unwrap_or(u16::MAX).min(row.width);
         let rest = Rect {
@@ -148,7 +150,7 @@ fn offers(frame: &mut Frame<'_>, theme: &Theme, offers: &[String], below: Rect) 
 /// Draws the actions that were found.
 pub(super) fn palette(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, palette: &Palette) {
     let found = palette.found(state.settings.read_only);
-    let list_box = palette.list_box(frame.area(), found.len());
+    let list_box = palette.place(frame.area(), found.len());
     let title = "Do what? Type a part of it, Enter does it";
     popup(frame, list_box.area, title, theme);
     let row = list_box.head;

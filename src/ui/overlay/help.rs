@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use super::lines::show;
 use crate::app::AppState;
 use crate::app::geometry::layout::help_area;
-use crate::app::overlays::scrolling::HELP;
+use crate::app::overlays::viewer::HELP;
 use crate::keymap::Context;
 use crate::text::pad;
 use crate::ui::theme::{Role, Theme};

@@ -22,9 +22,12 @@ const ROOMY: u16 = 90;
 
 /// Draws the list.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, panel: &HistoryPanel) {
+    if let Some(both) = &panel.comparison {
+        return compare(frame, state, theme, both);
+    }
     let of = panel.of.as_ref();
     let of = of.map_or("all sandboxes".to_owned(), |(_, name)| safe_line(name));
-    let list_box = panel.list_box(frame.area());
+    let list_box = panel.place(frame.area());
     popup(frame, list_box.area, &format!("Runs of {of}"), theme);
     let muted = theme.style(Role::Muted);
     let table = Table {
@@ -131,7 +134,7 @@ fn foot(panel: &HistoryPanel) -> &'static str {
 }
 
 /// Draws two runs side by side.
-pub(super) fn compare(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, both: &Comparison) {
+fn compare(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, both: &Comparison) {
     let inner = usize::from(frame.area().width.min(COMPARED)).saturating_sub(3);
     let side = inner.saturating_sub(KEY) / 2;
     let lines = comparison(state, theme, both, side);

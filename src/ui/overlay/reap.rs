@@ -12,7 +12,7 @@ use crate::ui::widgets::popup;
 
 /// Draws the preview.
 pub(super) fn draw(frame: &mut Frame<'_>, theme: &Theme, preview: &ReapPreview) {
-    let list_box = preview.list_box(frame.area());
+    let list_box = preview.place(frame.area());
     let title = "Reap: Space unticks, Enter removes, Esc leaves all";
     popup(frame, list_box.area, title, theme);
     let muted = theme.style(Role::Muted);

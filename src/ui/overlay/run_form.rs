@@ -15,7 +15,7 @@ use crate::ui::widgets::popup;
 
 /// Draws the form.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, form: &RunForm) {
-    let list_box = form.list_box(frame.area());
+    let list_box = form.place(frame.area());
     let title = "Run: Enter runs, Tab goes to the next field, Esc cancels";
     popup(frame, list_box.area, title, theme);
     for (at, row) in list_box.rows() {

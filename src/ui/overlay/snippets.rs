@@ -11,7 +11,7 @@ use crate::ui::widgets::popup;
 
 /// Draws the list.
 pub(super) fn draw(frame: &mut Frame<'_>, theme: &Theme, panel: &SnippetPanel) {
-    let list_box = panel.list_box(frame.area());
+    let list_box = panel.place(frame.area());
     let title = "Snippets: Enter opens, r renames, d deletes, Esc closes";
     popup(frame, list_box.area, title, theme);
     choose(frame, &list_box, theme, |at| {

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Position;
 
-use crate::app::flows::streams;
+use crate::app::flows::shell::shell_input;
 use crate::app::geometry::layout::Areas;
 use crate::app::panes::shell::{MouseAct, ShellMouse};
 use crate::app::{AppState, Effect, Mode, Mouse, MouseKind, Pane};
@@ -26,7 +26,7 @@ pub(super) fn in_shell(state: &mut AppState, areas: &Areas, mouse: Mouse) -> Opt
         alt: mouse.alt,
         shift: mouse.shift,
     })?;
-    Some(streams::shell_input(state, &bytes))
+    Some(shell_input(state, &bytes))
 }
 
 fn act(mouse: Mouse) -> MouseAct {
@@ -45,7 +45,7 @@ mod tests {
 
     use super::*;
     use crate::app::Msg;
-    use crate::app::panes::shell::MouseButton;
+    use crate::app::msg::MouseButton;
     use crate::app::testing::App;
     use crate::domain::{OutputChunk, StreamId, StreamKind};
     use crate::protocol::{Command, Event};

@@ -2,11 +2,11 @@
 
 mod over;
 
+use crate::app::msg::MouseButton;
 use crate::app::overlays::inspect::Tab;
 use crate::app::overlays::overlay::Overlay;
 use crate::app::panes::output::RunInfo;
 use crate::app::panes::sandboxes::Column;
-use crate::app::panes::shell::MouseButton;
 use crate::app::testing::{App, reference, sandbox, start};
 use crate::app::{Effect, Mode, Mouse, MouseKind, Msg, Pane};
 use crate::domain::StreamId;

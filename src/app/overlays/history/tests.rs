@@ -5,7 +5,9 @@ use std::time::Duration;
 use chrono::TimeDelta;
 
 use super::*;
+use crate::app::overlays::Overlay;
 use crate::app::testing::{App, reference, start};
+use crate::app::{Effect, Pane};
 use crate::domain::{
     Ended, ExecEnd, OutputChunk, Owner, OwnerKind, RunEnd, RunResult, Source, Spooled, StreamId,
     StreamKind, Tie,

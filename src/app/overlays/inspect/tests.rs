@@ -5,6 +5,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 
 use super::*;
+use crate::app::overlays::Overlay;
 use crate::app::testing::{App, reference, sandbox, start};
 use crate::domain::{Happening, Posture, What};
 use crate::protocol::{Event, FailureKind};

@@ -3,7 +3,7 @@
 use super::buffer::{Buffer, longest, too_big};
 use super::keys::Motion;
 use super::{EditorState, FIRST_SCREEN, Grammars, ReadOnly, Text};
-use crate::app::{Intent, PromptKind, Question, Tone};
+use crate::app::{Intent, Prompt, PromptKind, Tone};
 use crate::code::Language;
 use crate::keymap::Action;
 
@@ -41,13 +41,18 @@ impl EditorState {
             return self.ask_language();
         };
         let code = self.current_text();
-        vec![Intent::Run { code, language }]
+        let options = Box::default();
+        vec![Intent::Run {
+            code,
+            language,
+            options,
+        }]
     }
 
     /// The same as a run, but how is asked first.
     pub(super) fn run_options(&mut self) -> Vec<Intent> {
         let ask = |intent| match intent {
-            Intent::Run { code, language } => Intent::RunForm { code, language },
+            Intent::Run { code, language, .. } => Intent::AskHowToRun { code, language },
             other => other,
         };
         self.run().into_iter().map(ask).collect()
@@ -56,8 +61,8 @@ impl EditorState {
     pub(super) fn ask_language(&self) -> Vec<Intent> {
         let names = self.languages.names();
         let now = self.current().language.as_ref();
-        vec![Intent::Ask(Question {
-            purpose: PromptKind::Language,
+        vec![Intent::Ask(Prompt {
+            kind: PromptKind::Language,
             label: format!("Language ({names})"),
             start: now.map_or("", Language::name).to_owned(),
         })]
@@ -103,7 +108,7 @@ impl EditorState {
             return vec![Intent::Confirm {
                 question: format!("Close {} and lose its unsaved changes?", buffer.name),
                 button: "Close".to_owned(),
-                then: vec![Intent::Close],
+                then: vec![Intent::CloseBuffer],
             }];
         }
         self.close_current();

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::EditorState;
 use super::buffer::{Buffer, Origin, ReadOnly, Saving, longest, split, too_big};
-use crate::app::{Expect, Intent, PromptKind, Question, Tone};
+use crate::app::{Expect, Intent, Prompt, PromptKind, Tone};
 use crate::code::Languages;
 use crate::domain::{SandboxPath, SandboxRef};
 use crate::protocol::{Failure, FailureKind};
@@ -79,8 +79,8 @@ impl EditorState {
                 let expect = Expect::of(origin.known);
                 vec![buffer.write(Some(origin.sandbox), origin.path, expect)]
             }
-            None => vec![Intent::Ask(Question {
-                purpose: PromptKind::SaveBufferAs,
+            None => vec![Intent::Ask(Prompt {
+                kind: PromptKind::SaveBufferAs,
                 label: "Save in the sandbox as".to_owned(),
                 start: format!("{}/{}", String::from_utf8_lossy(HOME), buffer.name),
             })],

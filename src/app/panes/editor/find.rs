@@ -4,7 +4,7 @@ use super::EditorState;
 use super::buffer::too_big;
 use super::text::{Place, Text};
 use crate::app::panes::output::Search;
-use crate::app::{Intent, PromptKind, Question, Tone};
+use crate::app::{Intent, Prompt, PromptKind, Tone};
 
 impl EditorState {
     pub(super) fn ask_find(&self) -> Vec<Intent> {
@@ -115,9 +115,9 @@ pub(super) fn ask_replacement(what: &str) -> Vec<Intent> {
     ask(PromptKind::ReplaceBy { what }, &label, "")
 }
 
-fn ask(purpose: PromptKind, label: &str, start: &str) -> Vec<Intent> {
-    vec![Intent::Ask(Question {
-        purpose,
+fn ask(kind: PromptKind, label: &str, start: &str) -> Vec<Intent> {
+    vec![Intent::Ask(Prompt {
+        kind,
         label: label.to_owned(),
         start: start.to_owned(),
     })]

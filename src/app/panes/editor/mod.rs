@@ -23,7 +23,6 @@ pub use buffer::{Buffer, MAX_BYTES, MAX_LINE, MAX_LINES, Origin, ReadOnly};
 pub use columns::{Glyph, Glyphs, column_of, glyphs};
 pub use highlight::{Code, Grammars, Highlight, Span};
 pub use outlook::Known;
-pub use recovery::{RecoveredBuffer, RecoveredOrigin};
 pub use text::{Place, Reach, Text};
 pub use view::View;
 
@@ -203,8 +202,8 @@ impl EditorState {
     }
 
     /// Takes the answer to a question of this pane's.
-    pub fn answer(&mut self, purpose: &PromptKind, answer: &str) -> Vec<Intent> {
-        match purpose {
+    pub fn answer(&mut self, kind: &PromptKind, answer: &str) -> Vec<Intent> {
+        match kind {
             PromptKind::FindInEditor => self.find(answer),
             PromptKind::ReplaceInEditor => ask_replacement(answer),
             PromptKind::ReplaceBy { what } => self.replace(what, answer),
@@ -214,7 +213,7 @@ impl EditorState {
         }
     }
 
-    /// Closes the current buffer without asking; this is what the editor's `Intent::Close` is for.
+    /// Closes the current buffer without asking; this is what the editor's `Intent::CloseBuffer` is for.
     pub fn close_current(&mut self) {
         let language = self.current().language.clone();
         self.buffers.remove(self.current);

@@ -3,22 +3,23 @@
 use std::path::PathBuf;
 
 use super::ask::{Asked, say, shown, submit, work};
-use super::host::{Download, base_name};
+use super::host::base_name;
 use super::{FilesState, Place};
 use crate::app::intent::{Expect, Intent, PromptKind, Tone};
+use crate::app::msg::{Download, Effect};
 use crate::domain::SandboxPath;
 use crate::protocol::{Command, FileOp};
 
 impl FilesState {
     /// Takes the answer to a `Intent::Ask`; for the filter it may come with every key.
-    pub fn answer(&mut self, purpose: &PromptKind, text: &str) -> Vec<Intent> {
-        if *purpose == PromptKind::FilterFiles {
+    pub fn answer(&mut self, kind: &PromptKind, text: &str) -> Vec<Intent> {
+        if *kind == PromptKind::FilterFiles {
             return self.choose(|listing| listing.set_filter(text.trim()));
         }
         let Some(asked) = self.asked.take().or_else(|| self.asked_now()) else {
             return say("Select a running sandbox first.");
         };
-        let outcome = match purpose {
+        let outcome = match kind {
             PromptKind::NewFile => self.new_file(&asked.place, text),
             PromptKind::NewFolder => self.new_folder(&asked.place, text),
             PromptKind::RenameFile { path } => self.rename(&asked.place, path, text),
@@ -99,7 +100,7 @@ impl FilesState {
             to: self.host.resolve(text)?,
             into: asked.targets.len() != 1 || text.trim_end().ends_with('/'),
         };
-        Ok(vec![Intent::Download(Box::new(download))])
+        Ok(vec![Intent::Effect(Effect::CheckHost(Box::new(download)))])
     }
 
     /// Asks first when something of that name would be replaced.

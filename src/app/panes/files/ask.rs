@@ -1,7 +1,7 @@
 //! What is asked before files are made, moved, copied or deleted.
 
 use super::{FilesState, Place, Shows};
-use crate::app::intent::{Intent, PromptKind, Question, Tone};
+use crate::app::intent::{Intent, Prompt, PromptKind, Tone};
 use crate::domain::{FileEntry, FileKind, SandboxPath};
 use crate::keymap::Action;
 use crate::protocol::{Command, FileOp};
@@ -41,7 +41,7 @@ impl FilesState {
     }
 
     /// Asks something about the folder.
-    fn ask_here(&mut self, purpose: PromptKind, label: &str, start: String) -> Vec<Intent> {
+    fn ask_here(&mut self, kind: PromptKind, label: &str, start: String) -> Vec<Intent> {
         if self.place.is_none() {
             return say("Select a running sandbox first.");
         }
@@ -49,7 +49,7 @@ impl FilesState {
         if !self.is_listed() {
             return say("The folder is not listed yet; try again.");
         }
-        self.question(purpose, label.to_owned(), start, Vec::new())
+        self.question(kind, label.to_owned(), start, Vec::new())
     }
 
     fn ask_filter(&mut self) -> Vec<Intent> {
@@ -86,17 +86,13 @@ impl FilesState {
 
     fn question(
         &mut self,
-        purpose: PromptKind,
+        kind: PromptKind,
         label: String,
         start: String,
         targets: Vec<SandboxPath>,
     ) -> Vec<Intent> {
         self.asked = self.place.clone().map(|place| Asked { place, targets });
-        vec![Intent::Ask(Question {
-            purpose,
-            label,
-            start,
-        })]
+        vec![Intent::Ask(Prompt { kind, label, start })]
     }
 
     fn confirm_delete(&self) -> Vec<Intent> {
@@ -133,7 +129,7 @@ impl FilesState {
 
 /// Wishes a command for the place's sandbox.
 pub(super) fn submit(command: Command, label: String) -> Intent {
-    Intent::Submit { command, label }
+    Intent::FileWork { command, label }
 }
 
 /// Wishes small work on files.

@@ -31,7 +31,7 @@ impl FilesState {
         self.list()
     }
 
-    /// Takes the answer to a `Intent::Changes`; one for a sandbox that was left is ignored.
+    /// Takes what has changed; that of a sandbox that was left is ignored.
     pub fn changes_listed(
         &mut self,
         sandbox: &SandboxRef,

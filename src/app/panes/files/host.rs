@@ -1,12 +1,12 @@
 //! Paths of this machine in prompts: `~`, names and completion, all without touching a disk.
 
-use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::ask::{shown, submit};
 use crate::app::intent::Intent;
-use crate::domain::{SandboxPath, SandboxRef};
+use crate::app::msg::{Download, Effect, HostKind};
+use crate::domain::SandboxPath;
 use crate::protocol::Command;
 use crate::text::safe_line;
 
@@ -45,57 +45,19 @@ impl HostPlaces {
     }
 }
 
-/// What is at a path of this machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HostKind {
-    /// Nothing.
-    Nothing,
-    /// A folder.
-    Folder,
-    /// A file, a link or something else.
-    File,
-}
-
-/// Files of a sandbox that are to be copied to this machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Download {
-    /// Where they are.
-    pub sandbox: SandboxRef,
-    /// Which.
-    pub targets: Vec<SandboxPath>,
-    /// Where they go.
-    pub to: PathBuf,
-    /// Is that the folder that they go into, or the name that one gets?
-    pub into: bool,
-}
-
-impl Download {
-    /// Returns what each becomes.
-    #[must_use]
-    pub fn places(&self) -> Vec<PathBuf> {
-        let place = |from: &SandboxPath| {
-            if self.into {
-                child(&self.to, from.file_name())
-            } else {
-                self.to.clone()
-            }
+/// Copies what is to be copied, each on its own.
+fn copies(download: &Download) -> Vec<Intent> {
+    let both = download.targets.iter().zip(download.places());
+    let copy = |(from, to): (&SandboxPath, PathBuf)| {
+        let label = format!("copying out {}", shown(from.file_name()));
+        let command = Command::CopyOut {
+            sandbox: download.sandbox.clone(),
+            from: from.clone(),
+            to,
         };
-        self.targets.iter().map(place).collect()
-    }
-
-    fn copies(&self) -> Vec<Intent> {
-        let both = self.targets.iter().zip(self.places());
-        let copy = |(from, to): (&SandboxPath, PathBuf)| {
-            let label = format!("copying out {}", shown(from.file_name()));
-            let command = Command::CopyOut {
-                sandbox: self.sandbox.clone(),
-                from: from.clone(),
-                to,
-            };
-            submit(command, label)
-        };
-        both.map(copy).collect()
-    }
+        submit(command, label)
+    };
+    both.map(copy).collect()
 }
 
 /// Copies if nothing is in the way, goes into a folder as `cp` does, else asks.
@@ -103,7 +65,8 @@ impl Download {
 pub fn host_checked(download: Download, found: &[HostKind]) -> Vec<Intent> {
     if !download.into && found == [HostKind::Folder] {
         let into = true;
-        return vec![Intent::Download(Box::new(Download { into, ..download }))];
+        let download = Box::new(Download { into, ..download });
+        return vec![Intent::Effect(Effect::CheckHost(download))];
     }
     let places = download.places();
     let taken = places.iter().zip(found);
@@ -111,7 +74,7 @@ pub fn host_checked(download: Download, found: &[HostKind]) -> Vec<Intent> {
         .filter(|(_, kind)| **kind != HostKind::Nothing)
         .collect();
     let question = match taken.as_slice() {
-        [] => return download.copies(),
+        [] => return copies(&download),
         [(place, HostKind::Folder)] => {
             let place = safe_line(place.as_os_str().as_bytes());
             format!("{place} is there already. Files of the same names in it are replaced. Copy?")
@@ -128,18 +91,13 @@ pub fn host_checked(download: Download, found: &[HostKind]) -> Vec<Intent> {
     vec![Intent::Confirm {
         question,
         button: "Replace".to_owned(),
-        then: download.copies(),
+        then: copies(&download),
     }]
 }
 
 /// Returns the last part of a host path, if it names something.
 pub(super) fn base_name(path: &Path) -> Option<&[u8]> {
     path.file_name().map(OsStrExt::as_bytes)
-}
-
-/// Appends a name of a sandbox's file, of any bytes, to a host folder.
-fn child(folder: &Path, name: &[u8]) -> PathBuf {
-    folder.join(OsStr::from_bytes(name))
 }
 
 /// Completes the last part of a path by the names in its folder, as far as they agree; folders end in `/`.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::ask::{say, shown};
 use super::{FilesState, Place};
 use crate::app::intent::{Intent, Tone};
+use crate::app::msg::Effect;
 use crate::domain::glob;
 use crate::text::safe_line;
 
@@ -29,7 +30,7 @@ impl FilesState {
             folder: folder.clone(),
             pattern: pattern.to_owned(),
         });
-        Some(vec![Intent::ListHost(folder)])
+        Some(vec![Intent::Effect(Effect::ListHost { folder })])
     }
 
     /// Takes the names in a folder of this machine; `None` if no pattern waits for them.

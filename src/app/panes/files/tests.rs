@@ -61,10 +61,7 @@ fn usual() -> FilesState {
 }
 
 fn list(folder: &str) -> Intent {
-    Intent::List {
-        sandbox: sandbox("py"),
-        path: path(folder),
-    }
+    travel::list_folder(sandbox("py"), path(folder))
 }
 
 fn edit(file: &str) -> Intent {

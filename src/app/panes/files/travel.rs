@@ -2,10 +2,10 @@
 
 use super::{FilesState, Peek, Pending, Place, Shows};
 use crate::app::geometry::cursor::ListCursor;
-use crate::app::intent::{Intent, Tone};
-use crate::domain::{FileEntry, FileKind, SandboxPath};
+use crate::app::intent::{FilesReply, Intent, ReplyTo, Tone};
+use crate::domain::{FileEntry, FileKind, SandboxPath, SandboxRef};
 use crate::keymap::Action;
-use crate::protocol::{Failure, FailureKind};
+use crate::protocol::{Command, Failure, FailureKind, FileOp};
 use crate::text::safe_line;
 
 impl FilesState {
@@ -101,11 +101,8 @@ impl FilesState {
         });
         let sandbox = place.sandbox.clone();
         vec![match place.shows {
-            Shows::Changes => Intent::Changes { sandbox },
-            Shows::Folder => Intent::List {
-                sandbox,
-                path: place.folder.clone(),
-            },
+            Shows::Changes => list_changes(sandbox),
+            Shows::Folder => list_folder(sandbox, place.folder.clone()),
         }]
     }
 
@@ -147,4 +144,17 @@ fn edit_file(place: &Place, path: Option<SandboxPath>) -> Vec<Intent> {
     let sandbox = place.sandbox.clone();
     path.map(|path| vec![Intent::EditFile { sandbox, path }])
         .unwrap_or_default()
+}
+
+/// Asks what has changed in a sandbox.
+pub(super) fn list_changes(sandbox: SandboxRef) -> Intent {
+    let reply_to = ReplyTo::Files(FilesReply::Changes(sandbox.clone()));
+    Intent::submit(Command::Changes(sandbox), "", reply_to)
+}
+
+/// Asks for the entries of a folder.
+pub(super) fn list_folder(sandbox: SandboxRef, path: SandboxPath) -> Intent {
+    let reply_to = ReplyTo::Files(FilesReply::Folder(sandbox.clone(), path.clone()));
+    let op = FileOp::List(path);
+    Intent::submit(Command::File { sandbox, op }, "", reply_to)
 }

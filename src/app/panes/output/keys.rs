@@ -4,7 +4,7 @@ use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
 use super::{Hold, OutputState, Run, RunInfo, Search};
-use crate::app::{Intent, PromptKind, Question, Tone};
+use crate::app::{Effect, Intent, Prompt, PromptKind, ReplyTo, Tone};
 use crate::domain::StreamId;
 use crate::keymap::Action;
 use crate::protocol::Command;
@@ -38,8 +38,8 @@ impl OutputState {
     }
 
     /// Takes the answer to a question of this pane.
-    pub fn answer(&mut self, purpose: &PromptKind, text: &str) -> Vec<Intent> {
-        match purpose {
+    pub fn answer(&mut self, kind: &PromptKind, text: &str) -> Vec<Intent> {
+        match kind {
             PromptKind::SearchOutput => self.answer_search(text),
             PromptKind::SaveOutput => self.save(text),
             PromptKind::SendInput => self.send(text),
@@ -187,11 +187,11 @@ impl OutputState {
         let Some(run) = self.take_asked() else {
             return tell("This run was closed.");
         };
-        vec![Intent::SaveLocal {
+        vec![Intent::Effect(Effect::SaveLocal {
             path: path.to_owned(),
             bytes: run.text().into(),
             replace: false,
-        }]
+        })]
     }
 
     fn send(&mut self, line: &str) -> Vec<Intent> {
@@ -199,13 +199,12 @@ impl OutputState {
         let Some(info) = running.map(Run::info) else {
             return tell("This run is over; it reads no more.");
         };
-        vec![Intent::Submit {
-            command: Command::Input {
-                stream: info.stream,
-                bytes: Bytes::from(format!("{line}\n")),
-            },
-            label: format!("sending input to {}", info.title),
-        }]
+        let command = Command::Input {
+            stream: info.stream,
+            bytes: Bytes::from(format!("{line}\n")),
+        };
+        let label = format!("sending input to {}", info.title);
+        vec![submit(command, label)]
     }
 
     fn take_asked(&mut self) -> Option<&Run> {
@@ -293,15 +292,11 @@ fn cancel_recorded(info: &RunInfo) -> Command {
 }
 
 fn submit(command: Command, label: String) -> Intent {
-    Intent::Submit { command, label }
+    Intent::submit(command, label, ReplyTo::Quiet)
 }
 
-fn ask(purpose: PromptKind, label: String, start: String) -> Vec<Intent> {
-    vec![Intent::Ask(Question {
-        purpose,
-        label,
-        start,
-    })]
+fn ask(kind: PromptKind, label: String, start: String) -> Vec<Intent> {
+    vec![Intent::Ask(Prompt { kind, label, start })]
 }
 
 pub(super) fn tell(sentence: &str) -> Vec<Intent> {

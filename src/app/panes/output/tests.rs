@@ -4,7 +4,8 @@ use bytes::Bytes;
 use chrono::TimeDelta;
 
 use super::*;
-use crate::app::{Intent, PromptKind, Question, Tone};
+use crate::app::{Effect, ReplyTo};
+use crate::app::{Intent, Prompt, PromptKind, Tone};
 use crate::domain::{Ended, HostName, SandboxId, SandboxRef, StreamKind};
 use crate::keymap::Action;
 use crate::protocol::{Command, FailureKind};
@@ -79,9 +80,9 @@ fn end(state: &mut OutputState, stream: u64, ended: Ended) {
     );
 }
 
-fn asks(purpose: PromptKind, label: &str, start: &str) -> Intent {
-    Intent::Ask(Question {
-        purpose,
+fn asks(kind: PromptKind, label: &str, start: &str) -> Intent {
+    Intent::Ask(Prompt {
+        kind,
         label: label.to_owned(),
         start: start.to_owned(),
     })
@@ -209,6 +210,7 @@ fn cancelling_asks_first() {
         then: vec![Intent::Submit {
             command: Command::Cancel(StreamId(1)),
             label: "stopping run 1".to_owned(),
+            reply_to: ReplyTo::Quiet,
         }],
     };
     assert_eq!(act(&mut state, &[Action::CancelRun]), [expected]);
@@ -229,6 +231,7 @@ fn input_goes_to_the_run_that_was_asked_for() {
             bytes: Bytes::from_static(b"yes\n"),
         },
         label: "sending input to run 1".to_owned(),
+        reply_to: ReplyTo::Quiet,
     };
     assert_eq!(sent, [expected]);
     end(&mut state, 2, Ended::Code(0));
@@ -242,11 +245,11 @@ fn saving_proposes_a_name_and_writes_plain_text() {
     let question = asks(PromptKind::SaveOutput, "Save output to", start);
     assert_eq!(act(&mut state, &[Action::SaveOutput]), [question]);
     let saved = state.answer(&PromptKind::SaveOutput, " out.txt ");
-    let expected = Intent::SaveLocal {
+    let expected = Intent::Effect(Effect::SaveLocal {
         path: "out.txt".to_owned(),
         bytes: b"red\n20%\n".as_slice().into(),
         replace: false,
-    };
+    });
     assert_eq!(saved, [expected]);
     assert!(toasts(&state.answer(&PromptKind::SaveOutput, " ")));
 }

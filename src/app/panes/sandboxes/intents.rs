@@ -1,7 +1,7 @@
 //! What keys of the list ask of others: changes of phase, with a question where something is lost.
 
 use super::SandboxesState;
-use crate::app::intent::{Intent, PromptKind, Question, Tone};
+use crate::app::intent::{Intent, Prompt, PromptKind, ReplyTo, Tone};
 use crate::domain::{Phase, Sandbox};
 use crate::keymap::Action;
 use crate::protocol::{Action as Act, Command};
@@ -51,13 +51,14 @@ impl SandboxesState {
                 pinned,
             },
             label: format!("{word} {}", sandbox.name),
+            reply_to: ReplyTo::Quiet,
         };
         targets.into_iter().map(intent).collect()
     }
 
     fn ask_filter(&self) -> Intent {
-        Intent::Ask(Question {
-            purpose: PromptKind::FilterSandboxes,
+        Intent::Ask(Prompt {
+            kind: PromptKind::FilterSandboxes,
             label: "filter".to_owned(),
             start: self.filter.clone(),
         })
@@ -143,6 +144,7 @@ pub(super) fn submit(sandbox: &Sandbox, action: Act) -> Intent {
             action,
         },
         label: format!("{verb} {}", sandbox.name),
+        reply_to: ReplyTo::Told,
     }
 }
 

@@ -13,7 +13,7 @@ use crate::domain::{SandboxRef, StreamId, TtySize};
 use crate::text::safe_line;
 use guard::Guard;
 
-pub use mouse::{MouseAct, MouseButton, ShellMouse};
+pub use mouse::{MouseAct, ShellMouse};
 
 /// The most rows kept above the screen.
 const MOST_SCROLLBACK: usize = 5_000;

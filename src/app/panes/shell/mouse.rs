@@ -3,6 +3,7 @@
 use vt100::{MouseProtocolEncoding as Encoding, MouseProtocolMode as Mode};
 
 use super::ShellState;
+use crate::app::msg::MouseButton;
 use crate::keymap::{Key, KeyCode};
 
 /// How far the wheel moves where a program that fills the screen knows no mouse.
@@ -13,17 +14,6 @@ const MOST_IN_BYTE: u16 = 223;
 
 /// The largest number that fits into two bytes of UTF-8 above the control characters.
 const MOST_IN_UTF8: u16 = 2_015;
-
-/// A button of the mouse.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MouseButton {
-    /// The left one.
-    Left,
-    /// The middle one.
-    Middle,
-    /// The right one.
-    Right,
-}
 
 /// What the mouse does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

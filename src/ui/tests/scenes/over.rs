@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use super::*;
-use crate::app::overlays::cache::tests::stocked;
+use crate::app::msg::SnippetNews;
+use crate::app::overlays::Overlay;
 use crate::app::overlays::compare::{Comparison, Difference};
+use crate::app::overlays::history::HistoryPanel;
 use crate::app::overlays::history::tests::all as all_runs;
-use crate::app::overlays::overlay::Overlay;
-use crate::app::overlays::snippets::SnippetNews;
+use crate::app::overlays::packages::tests::stocked;
 use crate::app::testing::{reference, start};
 use crate::app::{Msg, Tone};
 use crate::code::{Finding, Requirement, Severity};
@@ -163,11 +164,12 @@ fn runs_of_the_past() {
         move |width, height| {
             let mut app = several(width, height);
             let [first, second] = [1, 2].map(|at| all_runs().swap_remove(at));
-            app.state.view.overlay = Some(Overlay::Comparison(Box::new(Comparison {
+            let mut panel = HistoryPanel::new(None, Vec::new());
+            panel.comparison = Some(Comparison {
                 runs: [first, second],
                 difference: difference.clone(),
-                back: None,
-            })));
+            });
+            app.state.view.overlay = Some(Overlay::History(Box::new(panel)));
             app
         }
     };

@@ -1,9 +1,9 @@
 //! Clicks on lists and forms over the panes: one way for all of them.
 
 use super::*;
-use crate::app::overlays::cache::tests::stocked;
+use crate::app::msg::{SnippetNews, SnippetOp};
 use crate::app::overlays::history::tests::runs;
-use crate::app::overlays::snippets::{SnippetNews, SnippetOp};
+use crate::app::overlays::packages::tests::stocked;
 use crate::domain::{Belongs, Facts, Reaped, Reason, Spared, Standing, Usage, Verdict};
 use crate::protocol::Reply;
 
@@ -83,7 +83,7 @@ fn packages_are_chosen_and_nothing_is_done_to_them() {
     for _ in 0..3 {
         app.click("pandas");
     }
-    let Some(Overlay::Cache(panel)) = &app.state.view.overlay else {
+    let Some(Overlay::Packages(panel)) = &app.state.view.overlay else {
         unreachable!("the panel is open");
     };
     assert_eq!((panel.at, app.commands()), (1, Vec::new()));

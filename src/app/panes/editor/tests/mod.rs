@@ -7,7 +7,7 @@ mod typing;
 use chrono::{DateTime, Utc};
 
 use super::*;
-use crate::app::{Expect, Question};
+use crate::app::{Expect, Prompt};
 use crate::domain::{HostName, SandboxId, SandboxPath, SandboxRef};
 use crate::keymap::{Key, KeyCode};
 use crate::protocol::{Failure, FailureKind};

@@ -132,16 +132,16 @@ fn replaces_all_as_one_step() {
     let mut editor = opened("/workspace/a.txt", b"1\na a\nb\naa\n2");
     assert!(matches!(
         editor.on_action(Action::Replace)[..],
-        [Intent::Ask(Question {
-            purpose: PromptKind::ReplaceInEditor,
+        [Intent::Ask(Prompt {
+            kind: PromptKind::ReplaceInEditor,
             ..
         })]
     ));
     let asked = editor.answer(&PromptKind::ReplaceInEditor, "a");
-    let [Intent::Ask(Question { purpose, .. })] = &asked[..] else {
+    let [Intent::Ask(Prompt { kind, .. })] = &asked[..] else {
         panic!("{asked:?}");
     };
-    let intents = editor.answer(purpose, "$0");
+    let intents = editor.answer(kind, "$0");
     assert_eq!(
         intents,
         [Intent::Toast(Tone::Good, "Replaced 4 times".into())]
@@ -157,8 +157,8 @@ fn runs_and_asks_for_the_language_first() {
     let mut editor = opened("/workspace/notes", b"print(1)");
     assert!(matches!(
         editor.on_action(Action::Run)[..],
-        [Intent::Ask(Question {
-            purpose: PromptKind::Language,
+        [Intent::Ask(Prompt {
+            kind: PromptKind::Language,
             ..
         })]
     ));
@@ -170,6 +170,7 @@ fn runs_and_asks_for_the_language_first() {
     let run = Intent::Run {
         code: "print(1)".into(),
         language: Languages::default().first().expect("one"),
+        options: Box::default(),
     };
     assert_eq!(editor.on_action(Action::Run), [run]);
     assert!(matches!(
@@ -207,7 +208,7 @@ fn buffers_come_turn_and_go() {
     assert_eq!(editor.current_tab(), 0);
     editor.on_action(Action::PreviousTab);
     let asked = editor.on_action(Action::CloseBuffer);
-    assert!(matches!(&asked[..], [Intent::Confirm { then, .. }] if then == &[Intent::Close]));
+    assert!(matches!(&asked[..], [Intent::Confirm { then, .. }] if then == &[Intent::CloseBuffer]));
     assert_eq!(editor.buffers().len(), 2);
     editor.close_current();
     assert_eq!(editor.on_action(Action::CloseBuffer), []);

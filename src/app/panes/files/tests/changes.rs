@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use super::*;
+use crate::app::msg::{Download, Effect, HostKind};
 use crate::app::{Expect, PromptKind, Tone};
 use crate::protocol::{Command, FailureKind, FileOp};
 
@@ -13,7 +14,7 @@ fn work(op: FileOp, label: &str) -> Intent {
         sandbox: sandbox("py"),
         op,
     };
-    Intent::Submit {
+    Intent::FileWork {
         command,
         label: label.into(),
     }
@@ -69,19 +70,19 @@ fn renaming_asks_before_it_replaces() {
     let mut state = usual();
     let intents = acts(&mut state, &[Action::Down, Action::Rename]);
     assert_eq!(asked(&intents), ("Rename a", "a"));
-    let purpose = PromptKind::RenameFile {
+    let kind = PromptKind::RenameFile {
         path: path("/workspace/a"),
     };
-    assert_eq!(state.answer(&purpose, "a"), []);
+    assert_eq!(state.answer(&kind, "a"), []);
     let op = FileOp::Rename {
         from: path("/workspace/a"),
         to: path("/workspace/z"),
     };
-    assert_eq!(state.answer(&purpose, "z"), [work(op, "renaming a")]);
-    let intents = state.answer(&purpose, "b");
+    assert_eq!(state.answer(&kind, "z"), [work(op, "renaming a")]);
+    let intents = state.answer(&kind, "b");
     assert!(matches!(&intents[..], [Intent::Confirm { then, .. }] if then.len() == 1));
     for bad in ["", " ", "../x", "/"] {
-        let intents = state.answer(&purpose, bad);
+        let intents = state.answer(&kind, bad);
         assert!(
             matches!(&intents[..], [Intent::Toast(Tone::Bad, _)]),
             "{bad:?}"
@@ -132,7 +133,7 @@ fn copies_go_in_and_out() {
     };
     let label = "copying in data.csv".into();
     let intents = state.answer(&PromptKind::Upload, "~/data.csv");
-    assert_eq!(intents, [Intent::Submit { command, label }]);
+    assert_eq!(intents, [Intent::FileWork { command, label }]);
     let intents = acts(&mut state, &[Action::Down, Action::Download]);
     assert_eq!(asked(&intents), ("Copy a to", "/here/a"));
     assert_eq!(
@@ -147,7 +148,7 @@ fn copies_go_in_and_out() {
 
 fn targets(intents: &[Intent]) -> Vec<String> {
     match intents {
-        [Intent::Download(download)] => {
+        [Intent::Effect(Effect::CheckHost(download))] => {
             let places = download.places().into_iter();
             places.map(|place| place.display().to_string()).collect()
         }
@@ -180,7 +181,7 @@ fn downloads_ask_before_they_replace_something() {
     let free = host_checked(one.clone(), &[HostKind::Nothing]);
     assert!(matches!(
         &free[..],
-        [Intent::Submit { command: Command::CopyOut { to, .. }, .. }] if to == "/here/a"
+        [Intent::FileWork { command: Command::CopyOut { to, .. }, .. }] if to == "/here/a"
     ));
     let taken = host_checked(one.clone(), &[HostKind::File]);
     assert!(
@@ -191,7 +192,7 @@ fn downloads_ask_before_they_replace_something() {
     let into = download("/here/a", &["/workspace/a"], true);
     assert_eq!(
         host_checked(one, &[HostKind::Folder]),
-        [Intent::Download(Box::new(into.clone()))]
+        [Intent::Effect(Effect::CheckHost(Box::new(into.clone())))]
     );
     assert_eq!(into.places(), [Path::new("/here/a/a")]);
     let many = download("/out", &["/workspace/a", "/workspace/b"], true);
@@ -269,7 +270,7 @@ fn no_action_needs_a_sandbox() {
 /// The host paths that are copied in, and where to.
 fn copied(intents: &[Intent]) -> Vec<(String, String)> {
     let copies = intents.iter().map(|intent| match intent {
-        Intent::Submit {
+        Intent::FileWork {
             command: Command::CopyIn { from, to, .. },
             ..
         } => (from.display().to_string(), to.to_string()),
@@ -289,7 +290,9 @@ fn a_pattern_copies_many_and_asks_about_those_that_are_there() {
     let mut state = usual();
     assert_eq!(
         state.answer(&PromptKind::Upload, "/x/*.csv"),
-        [Intent::ListHost(folder.into())]
+        [Intent::Effect(Effect::ListHost {
+            folder: folder.into()
+        })]
     );
     assert_eq!(state.host_listed(Path::new("/y"), &names()), None);
     let intents = state.host_listed(folder, &names()).expect("intents");

@@ -65,10 +65,7 @@ fn each_sandbox_keeps_its_folder() {
     let other = Some((sandbox("js"), "js".into(), path("/app")));
     assert_eq!(
         state.show(other),
-        [Intent::List {
-            sandbox: sandbox("js"),
-            path: path("/app")
-        }]
+        [travel::list_folder(sandbox("js"), path("/app"))]
     );
     let back = Some((sandbox("py"), "py".into(), path("/workspace")));
     assert_eq!(state.show(back.clone()), [list("/workspace/src")]);

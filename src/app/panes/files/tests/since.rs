@@ -20,9 +20,7 @@ fn change(kind: ChangeKind, file: &str) -> Change {
 pub(super) fn changed() -> FilesState {
     let mut state = usual();
     let intents = acts(&mut state, &[Action::Changes]);
-    let asked = Intent::Changes {
-        sandbox: sandbox("py"),
-    };
+    let asked = travel::list_changes(sandbox("py"));
     assert_eq!(intents, [asked]);
     let changes = Changes {
         files: vec![
@@ -128,8 +126,6 @@ fn every_way_back_leads_to_the_folder() {
 #[test]
 fn a_change_elsewhere_looks_again() {
     let mut state = changed();
-    let asked = Intent::Changes {
-        sandbox: sandbox("py"),
-    };
+    let asked = travel::list_changes(sandbox("py"));
     assert_eq!(state.changed(), [asked]);
 }

@@ -1,8 +1,10 @@
 //! The tabs in the borders of editor and output: which one is under a column.
 
-use crate::app::AppState;
-use crate::app::panes::editor::Buffer;
-use crate::app::panes::output::{Run, tab_text};
+use chrono::{DateTime, Utc};
+
+use super::editor::{Buffer, EditorState};
+use super::output::{OutputState, Run, tab_text};
+use super::shells::ShellsState;
 use crate::code::Language;
 use crate::domain::StreamId;
 use crate::text::{display_width, safe_line, truncate};
@@ -36,8 +38,7 @@ fn find(widths: impl Iterator<Item = usize>, gap: usize, column: usize) -> Optio
 }
 
 /// Finds the buffer whose tab is at a column of the border.
-pub(crate) fn buffer(state: &AppState, column: usize, width: u16) -> Option<usize> {
-    let editor = &state.editor;
+pub fn buffer(editor: &EditorState, column: usize, width: u16) -> Option<usize> {
     let language = |buffer: &Buffer| {
         let name = buffer.language.as_ref().map_or("text", Language::name);
         let note = if buffer.read_only.is_some() {
@@ -60,19 +61,24 @@ pub(crate) fn buffer(state: &AppState, column: usize, width: u16) -> Option<usiz
 }
 
 /// Finds the run whose tab is at a column of the border.
-pub(crate) fn run(state: &AppState, column: usize, width: u16) -> Option<StreamId> {
+pub fn run(
+    output: &OutputState,
+    column: usize,
+    width: u16,
+    now: DateTime<Utc>,
+) -> Option<StreamId> {
     let columns = usize::from(width).saturating_sub(BESIDE_RUNS);
-    let runs = state.output.runs();
-    let first = state.output.first_tab(columns, state.now);
+    let runs = output.runs();
+    let first = output.first_tab(columns, now);
     let column = column.checked_sub(OUTPUT + usize::from(first > 0))?;
-    let text = |run: &Run| display_width(&tab_text(run, "*", state.now));
+    let text = |run: &Run| display_width(&tab_text(run, "*", now));
     let at = find(runs.iter().skip(first).map(text), 0, column)?;
     runs.get(first + at).map(|run| run.info().stream)
 }
 
 /// Finds the shell whose tab is at a column of the border.
-pub(crate) fn shell(state: &AppState, column: usize, width: u16) -> Option<usize> {
-    let tabs = state.shells.tabs();
+pub fn shell(shells: &ShellsState, column: usize, width: u16) -> Option<usize> {
+    let tabs = shells.tabs();
     let widths = tabs.map(|(open, _)| display_width(&safe_line(&open.shell.title)) + 4);
     let widths: Vec<usize> = widths.collect();
     let all = widths.iter().map(|width| width + 1).sum::<usize>();

@@ -2,30 +2,28 @@
 
 use ratatui::layout::Rect;
 
-use super::overlay::{Confirm, Overlay};
+use super::cx::Cx;
+use super::layer::{Layer, Reaction, move_choice};
 use crate::app::geometry::list_box::{ListBox, Shape};
-use crate::app::input::on_action::{open, submit};
-use crate::app::input::on_overlay::scrolled;
-use crate::app::pending::ReplyTo;
-use crate::app::{AppState, Effect, Intent, Tone};
-use crate::domain::{Cleared, Stocked};
+use crate::app::intent::{Intent, ReplyTo, Tone};
+use crate::domain::{Cleared, HostName, Stocked};
 use crate::keymap::Action;
 use crate::protocol::Command;
 use crate::text::human;
 
 /// Installed packages, the last used first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CachePanel {
+pub struct PackagesPanel {
     /// All of them.
     pub all: Vec<Stocked>,
     /// The chosen one.
     pub at: usize,
 }
 
-impl CachePanel {
+impl PackagesPanel {
     /// Places it.
     #[must_use]
-    pub fn list_box(&self, screen: Rect) -> ListBox {
+    pub fn place(&self, screen: Rect) -> ListBox {
         let shape = Shape {
             width: 96,
             head: 1,
@@ -36,79 +34,73 @@ impl CachePanel {
 }
 
 /// Asks what there is.
-pub(crate) fn ask(state: &mut AppState) -> Vec<Effect> {
-    let command = Command::Stock(state.settings.host.clone());
-    vec![submit(
-        state,
-        command,
-        "looking for packages",
-        ReplyTo::Stock,
-    )]
+#[must_use]
+pub fn request(host: &HostName) -> Intent {
+    let command = Command::Stock(host.clone());
+    Intent::submit(command, "looking for packages", ReplyTo::Packages)
 }
 
-/// Shows what there is.
-pub(crate) fn answered(state: &mut AppState, all: Vec<Stocked>) -> Vec<Effect> {
-    open(state, Overlay::Cache(Box::new(CachePanel { all, at: 0 })))
-}
-
-/// Says what was removed, and shows what is left.
-pub(crate) fn cleared(state: &mut AppState, cleared: &[Cleared]) -> Vec<Effect> {
-    state.editor.look_again();
+/// Puts in words what was removed.
+#[must_use]
+pub fn describe_removal(cleared: &[Cleared]) -> (Tone, String) {
     let gone = cleared.iter().filter(|one| one.done.is_ok());
-    let freed: u64 = gone.clone().map(|one| one.shelf.size_bytes).sum();
+    let freed: u64 = gone.map(|one| one.shelf.size_bytes).sum();
     match cleared.iter().find_map(|one| one.done.as_ref().err()) {
-        Some(why) => state.say(Tone::Bad, format!("Not all packages were removed: {why}.")),
-        None if cleared.is_empty() => state.say(Tone::Plain, "Nothing is too old or too much."),
+        Some(why) => (Tone::Bad, format!("Not all packages were removed: {why}.")),
+        None if cleared.is_empty() => {
+            let words = "Nothing is too old or too much.";
+            (Tone::Plain, words.to_owned())
+        }
         None => {
             let words = format!("{} of packages were removed.", human::bytes(freed));
-            state.say(Tone::Good, words);
+            (Tone::Good, words)
         }
     }
-    ask(state)
 }
 
-/// Gives an action to the panel.
-pub(crate) fn run(state: &mut AppState, mut panel: Box<CachePanel>, action: Action) -> Vec<Effect> {
-    match action {
-        Action::Delete => delete(state, panel),
-        Action::Prune => {
-            let command = Command::PruneStock(state.settings.host.clone());
-            vec![submit(
-                state,
+impl PackagesPanel {
+    fn delete(&self, host: &HostName) -> Reaction {
+        let Some(one) = self.all.get(self.at) else {
+            return Reaction::stay();
+        };
+        let command = Command::ClearStock {
+            host: host.clone(),
+            keys: vec![one.shelf.key.clone()],
+        };
+        let packages = one.shelf.packages.join(", ");
+        Reaction::close_and(vec![Intent::Confirm {
+            question: format!("Remove {packages}? The next run installs them anew."),
+            button: "Remove".to_owned(),
+            then: vec![Intent::submit(
                 command,
-                "removing old packages",
-                ReplyTo::Stock,
-            )]
-        }
-        other => match scrolled(state, other, panel.at) {
-            Some(at) => {
-                panel.at = at.min(panel.all.len().saturating_sub(1));
-                open(state, Overlay::Cache(panel))
-            }
-            None => Vec::new(),
-        },
+                "removing packages",
+                ReplyTo::Packages,
+            )],
+        }])
     }
 }
 
-fn delete(state: &mut AppState, panel: Box<CachePanel>) -> Vec<Effect> {
-    let Some(one) = panel.all.get(panel.at) else {
-        return open(state, Overlay::Cache(panel));
-    };
-    let (key, packages) = (one.shelf.key.clone(), one.shelf.packages.join(", "));
-    let command = Command::ClearStock {
-        host: state.settings.host.clone(),
-        keys: vec![key],
-    };
-    let confirm = Confirm {
-        question: format!("Remove {packages}? The next run installs them anew."),
-        button: "Remove".to_owned(),
-        then: vec![Intent::Submit {
-            command,
-            label: "removing packages".to_owned(),
-        }],
-        chosen: false,
-    };
-    open(state, Overlay::Confirm(confirm))
+impl Layer for PackagesPanel {
+    fn on_action(&mut self, action: Action, cx: &Cx<'_>) -> Reaction {
+        let host = &cx.settings.host;
+        match action {
+            Action::Delete => self.delete(host),
+            Action::Prune => {
+                let command = Command::PruneStock(host.clone());
+                let prune = Intent::submit(command, "removing old packages", ReplyTo::Packages);
+                Reaction::close_and(vec![prune])
+            }
+            other => move_choice(&mut self.at, self.all.len(), other, cx),
+        }
+    }
+
+    fn list_box(&self, cx: &Cx<'_>) -> Option<ListBox> {
+        Some(self.place(cx.screen))
+    }
+
+    fn select_row(&mut self, row: usize) {
+        self.at = row;
+    }
 }
 
 #[cfg(test)]

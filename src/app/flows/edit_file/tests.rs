@@ -74,7 +74,7 @@ fn a_file_goes_through_our_editor_to_the_other_one() {
     app.engine(crate::protocol::Event::Output { stream, chunk });
     app.engine(crate::protocol::Event::Ended {
         stream,
-        outcome: Ok(crate::domain::ExecEnd::bare(crate::domain::Ended::Code(0))),
+        outcome: Ok(ExecEnd::bare(Ended::Code(0))),
         took: std::time::Duration::ZERO,
     });
     let wanted = Effect::EditExternally {

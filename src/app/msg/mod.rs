@@ -1,17 +1,23 @@
 //! What `update` hears and what it asks of the shell around it.
 
+mod download;
+mod mouse;
+mod recovered;
+mod snippet;
+
 use std::path::PathBuf;
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
-use crate::app::overlays::snippets::{SnippetNews, SnippetOp};
-use crate::app::panes::editor::RecoveredBuffer;
-use crate::app::panes::files::{Download, HostKind};
-use crate::app::panes::shell::MouseButton;
 use crate::domain::RequestId;
 use crate::keymap::Key;
 use crate::protocol::{Event, Request};
+
+pub use download::{Download, HostKind};
+pub use mouse::{Mouse, MouseButton, MouseKind};
+pub use recovered::{RecoveredBuffer, RecoveredOrigin};
+pub use snippet::{SnippetNews, SnippetOp};
 
 /// Something that happened, in the order it happened.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,40 +79,6 @@ pub enum NotSaved {
     },
     /// For another reason.
     Failed(String),
-}
-
-/// What the mouse did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mouse {
-    /// What.
-    pub kind: MouseKind,
-    /// Column on the screen.
-    pub column: u16,
-    /// Row on the screen.
-    pub row: u16,
-    /// Which button it was; left for the wheel.
-    pub button: MouseButton,
-    /// With Ctrl.
-    pub ctrl: bool,
-    /// With Alt.
-    pub alt: bool,
-    /// With Shift.
-    pub shift: bool,
-}
-
-/// The kinds of things a mouse does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MouseKind {
-    /// A button went down.
-    Press,
-    /// It moved with the button down.
-    Drag,
-    /// A button went up.
-    Release,
-    /// The wheel turned towards the person.
-    WheelDown,
-    /// The wheel turned away.
-    WheelUp,
 }
 
 /// Something the shell around the core must do.

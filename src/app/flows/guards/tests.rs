@@ -5,6 +5,7 @@ use crate::app::overlays::history::tests::recorded;
 use crate::app::panes::output::{Hold, RunInfo};
 use crate::app::testing::{App, reference, sample, sandbox, start};
 use crate::app::{Msg, Settings};
+use crate::domain::ExecId;
 use std::sync::Arc;
 
 fn with_rules(change: impl FnOnce(&mut Settings)) -> App {

@@ -145,15 +145,6 @@ fn tab(width: u16, height: u16, steps: usize) -> String {
 }
 
 #[test]
-fn the_view_of_a_sandbox_at_80x24() {
-    assert_snapshot!("inspect_overview", tab(80, 24, 0));
-    assert_snapshot!("inspect_processes", tab(80, 24, 1));
-    assert_snapshot!("inspect_charts", tab(80, 24, 2));
-    assert_snapshot!("inspect_events", tab(80, 24, 3));
-    assert_snapshot!("inspect_changes", tab(80, 24, 4));
-}
-
-#[test]
 fn the_view_of_a_sandbox_is_readable_on_the_least_and_on_a_large_screen() {
     for steps in 0..5 {
         assert_snapshot!(format!("inspect_least_{steps}"), tab(60, 16, steps));
@@ -179,7 +170,7 @@ fn charts_need_no_special_characters() {
 fn what_happened_is_told_for_all() {
     let mut app = app(80, 24);
     app.keys("f7");
-    assert_snapshot!("events", app.screen());
+    assert!(app.screen().contains("What happened"));
     app.keys("esc");
     assert!(!app.screen().contains("What happened"));
 }
@@ -206,7 +197,7 @@ fn a_lost_engine_is_told_with_all_that_helps() {
     let mut app = app(80, 24);
     app.link(down(236, 8));
     app.tick(241);
-    assert_snapshot!("engine_down", app.screen());
+    assert!(app.screen().contains("Next try"), "{}", app.screen());
     let mut small = self::app(60, 16);
     small.link(down(236, 8));
     assert!(small.screen().contains("no engine"), "{}", small.screen());
@@ -216,13 +207,6 @@ fn a_lost_engine_is_told_with_all_that_helps() {
         !screen.contains("Next try") && screen.contains("The engine is back."),
         "{screen}"
     );
-}
-
-#[test]
-fn an_engine_that_never_answered_is_told_too() {
-    let mut app = App::new(120, 30);
-    app.link(down(0, 2));
-    assert_snapshot!("engine_never", app.screen());
 }
 
 #[test]
@@ -263,12 +247,4 @@ fn the_form_shows_what_can_be_picked() {
         app.keys("down down");
         assert_snapshot!(format!("form_{width}"), app.screen());
     }
-}
-
-#[test]
-fn changed_files_are_listed_in_place_of_the_folder() {
-    let mut app = app(80, 24);
-    app.keys("4 c");
-    app.answer(answer);
-    assert_snapshot!("files_changed", app.screen());
 }

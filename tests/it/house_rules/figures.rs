@@ -3,7 +3,7 @@
 //! `cargo test --test it figures -- --ignored --nocapture` prints them all.
 
 use super::cycles::{self, OwnFile, largest_cycle};
-use super::source::{Source, production, sources};
+use super::source::{Source, production, snapshot_bytes, sources};
 use super::tokens::{Token, group_length};
 
 /// The longest function that needs no excuse.
@@ -217,6 +217,7 @@ fn figures() {
     show("functions over 50 lines", &long);
     show("functions that take a tuple", &tuples);
     show("unsafe blocks without SAFETY", &unexplained);
+    eprintln!("snapshots: {} bytes", snapshot_bytes());
     for place in CRITICAL {
         let (tests, code) = tested(&[place]);
         eprintln!("{place}: {tests} test lines, {code} code lines");

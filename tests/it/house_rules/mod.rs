@@ -11,6 +11,9 @@ use source::{has_word, sources};
 
 const LONGEST_FILE: usize = 400;
 
+/// A change on screen should not change dozens of files.
+const MOST_SNAPSHOT_BYTES: u64 = 400_000;
+
 /// Fails if a word stands outside of the places where it may.
 fn only_in(word: &str, places: &[&str]) {
     let outside = sources();
@@ -47,6 +50,15 @@ fn files_stay_short() {
         long.is_empty(),
         "more than {LONGEST_FILE} lines:\n{}",
         long.join("\n")
+    );
+}
+
+#[test]
+fn pictures_of_the_screen_stay_few() {
+    let bytes = source::snapshot_bytes();
+    assert!(
+        bytes <= MOST_SNAPSHOT_BYTES,
+        "the snapshots take {bytes} bytes, at most {MOST_SNAPSHOT_BYTES}: keep one size for each scene"
     );
 }
 

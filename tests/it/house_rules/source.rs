@@ -113,21 +113,36 @@ pub fn production() -> &'static [Source] {
     &PRODUCTION
 }
 
+/// Adds up the pictures that tests of the screen compare with.
+pub fn snapshot_bytes() -> u64 {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let pictures = files_below(root.join("src"), "snap").into_iter();
+    pictures
+        .map(|place| fs::metadata(place).expect("a file").len())
+        .sum()
+}
+
 fn read_all() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let files = files_below(root.join("src"), "rs");
+    let mut found: Vec<Source> = files.iter().map(|file| Source::read(root, file)).collect();
+    assert!(found.len() > 20, "the source was not found");
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    mark_tests(&mut found);
+    found
+}
+
+fn files_below(folder: PathBuf, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut waiting: Vec<PathBuf> = vec![root.join("src")];
+    let mut waiting = vec![folder];
     while let Some(place) = waiting.pop() {
         if place.is_dir() {
             let children = fs::read_dir(&place).expect("a folder");
             waiting.extend(children.map(|child| child.expect("a file").path()));
-        } else if place.extension().is_some_and(|e| e == "rs") {
-            found.push(Source::read(root, &place));
+        } else if place.extension().is_some_and(|e| e == ending) {
+            found.push(place);
         }
     }
-    assert!(found.len() > 20, "the source was not found");
-    found.sort_by(|a, b| a.name.cmp(&b.name));
-    mark_tests(&mut found);
     found
 }
 

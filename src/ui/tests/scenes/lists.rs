@@ -8,14 +8,14 @@ use crate::protocol::{Event, Link};
 
 #[test]
 fn the_list() {
-    check("list", several);
+    check_sizes("list", several);
     check("list_empty", |width, height| App::with(width, height, &[]));
     check("list_filtered_out", |width, height| {
         let mut app = several(width, height);
         app.state.sandboxes.set_filter("nobody");
         app
     });
-    check("list_zoomed", with_keys("z"));
+    check_sizes("list_zoomed", with_keys("z"));
     check("list_read_only", |width, height| {
         let mut app = several(width, height);
         let settings = std::sync::Arc::get_mut(&mut app.state.settings);

@@ -36,12 +36,12 @@ fn answered(
 
 #[test]
 fn what_lies_over_the_panes() {
-    check("help", with_keys("?"));
+    check_sizes("help", with_keys("?"));
     check("palette", with_keys(": s h e l l"));
     check("palette_empty", with_keys(": q q q"));
     check("confirm", with_keys("d"));
     check("filter", with_keys("/ a d a"));
-    check("create", with_keys("c"));
+    check_sizes("create", with_keys("c"));
     check("create_wrong", |width, height| {
         let mut app = several(width, height);
         app.keys("c tab tab tab");
@@ -79,7 +79,7 @@ fn what_was_done_and_what_happened() {
 
 #[test]
 fn one_sandbox() {
-    check("inspect", with_keys("i"));
+    check_sizes("inspect", with_keys("i"));
     let tab = |steps: usize| {
         move |width, height| {
             let mut app = busy(width, height);

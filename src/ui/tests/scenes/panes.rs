@@ -91,7 +91,7 @@ fn with_files(width: u16, height: u16, entries: &[FileEntry]) -> App {
 
 #[test]
 fn the_editor() {
-    check("editor", with_keys("2"));
+    check_sizes("editor", with_keys("2"));
     check("editor_typing", |width, height| {
         let mut app = several(width, height);
         app.keys("2 i");
@@ -112,7 +112,7 @@ fn the_editor() {
 #[test]
 fn the_output() {
     check("output_empty", with_keys("3"));
-    check("output", with_runs);
+    check_sizes("output", with_runs);
     check("output_ended", |width, height| {
         let mut app = with_runs(width, height);
         app.keys("[");
@@ -179,7 +179,7 @@ fn the_files() {
             entry("a\u{1b}[2Jb\u{202e}c 漢字", FileKind::File, 5 << 30),
         ]
     };
-    check("files", |width, height| {
+    check_sizes("files", |width, height| {
         with_files(width, height, &entries())
     });
     check("files_marked", |width, height| {

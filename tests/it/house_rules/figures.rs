@@ -66,7 +66,7 @@ fn signature(tokens: &[Token]) -> &[Token] {
 }
 
 /// Looks for a parameter such as `(host, store): (Host, Store)`.
-fn takes_tuple(signature: &[Token]) -> bool {
+pub fn takes_tuple(signature: &[Token]) -> bool {
     let Some(open) = parameters(signature) else {
         return false;
     };
@@ -146,7 +146,7 @@ fn unexplained_unsafe(source: &Source) -> Vec<String> {
 }
 
 /// Looks for `SAFETY:` on the last of these lines and above it, up to the end of the statement before.
-fn is_explained(lines: &[&str]) -> bool {
+pub fn is_explained(lines: &[&str]) -> bool {
     let mut above = lines.iter().rev().map(|line| line.trim());
     let own = above.next().unwrap_or_default();
     let ends = |line: &str| {

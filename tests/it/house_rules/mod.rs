@@ -4,6 +4,7 @@ mod cycles;
 mod figures;
 mod layers;
 mod modules;
+mod reading;
 mod source;
 mod tokens;
 

@@ -25,15 +25,18 @@ pub struct Source {
 impl Source {
     fn read(root: &Path, place: &Path) -> Self {
         let name = place.strip_prefix(root).expect("a path below the root");
-        let name = name.display().to_string();
         let text = fs::read_to_string(place).expect("text");
-        let module = module_of(&name);
-        let parts = tokens::without_tests(&tokens::tokens(&text));
+        Self::new(&name.display().to_string(), &text)
+    }
+
+    pub fn new(name: &str, text: &str) -> Self {
+        let module = module_of(name);
+        let parts = tokens::without_tests(&tokens::tokens(text));
         let below = |child: &String| [module.clone(), vec![child.clone()]].concat();
         Self {
             test_modules: parts.test_modules.iter().map(below).collect(),
-            name,
-            text,
+            name: name.to_owned(),
+            text: text.to_owned(),
             module,
             is_test: false,
             test_lines: parts.test_lines,

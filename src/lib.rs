@@ -32,6 +32,8 @@
 //! pump and sent as `Event::Output`, waiting whenever the reader is slow. The guest's last words say how it ended; the
 //! manager sends `Event::Ended`, and the command line exits with the command's own code.
 
+#![forbid(unsafe_code)]
+
 pub mod app;
 mod choice;
 pub mod cli;

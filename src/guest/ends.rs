@@ -14,15 +14,18 @@ use crate::{processes, wire};
 const MOST: usize = 128;
 
 /// Leaves a word on how an exec ended; a failure must not change the command's own result.
-pub fn leave(id: &str, fields: &BTreeMap<&str, String>) {
+pub(crate) fn leave(id: &str, fields: &BTreeMap<&str, String>) {
     if !is_plain(id) || make_dir().is_err() {
         return;
     }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     let mut fields = fields.clone();
     fields.insert("at_ms", now.as_millis().to_string());
     let fresh = Path::new(wire::ENDS_DIR).join(format!(".{id}"));
-    let kept = fs::write(&fresh, wire::trailer_bytes(&fields)).and_then(|()| fs::rename(&fresh, Path::new(wire::ENDS_DIR).join(id)));
+    let kept = fs::write(&fresh, wire::trailer_bytes(&fields))
+        .and_then(|()| fs::rename(&fresh, Path::new(wire::ENDS_DIR).join(id)));
     if kept.is_err() {
         let _ = fs::remove_file(fresh);
     }
@@ -31,7 +34,7 @@ pub fn leave(id: &str, fields: &BTreeMap<&str, String>) {
 
 /// Leaves a word that an exec is not to begin, for one that is cancelled before its guest is there; one that has ended needs
 /// none.
-pub fn call_off(id: &str) {
+pub(crate) fn call_off(id: &str) {
     if is_plain(id) && !Path::new(wire::ENDS_DIR).join(id).exists() && make_dir().is_ok() {
         let _ = fs::write(called_off(id), "");
         thin_out();
@@ -39,7 +42,7 @@ pub fn call_off(id: &str) {
 }
 
 /// Tells whether an exec was cancelled before it began.
-pub fn is_called_off(id: &str) -> bool {
+pub(crate) fn is_called_off(id: &str) -> bool {
     let word = called_off(id);
     let is_there = is_plain(id) && word.exists();
     if is_there {
@@ -69,7 +72,9 @@ fn make_dir() -> std::io::Result<()> {
 
 fn thin_out() {
     let entries = fs::read_dir(wire::ENDS_DIR).into_iter().flatten().flatten();
-    let mut known: Vec<_> = entries.filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path()))).collect();
+    let mut known: Vec<_> = entries
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
     if known.len() < MOST {
         return;
     }
@@ -82,15 +87,18 @@ fn thin_out() {
 /// `guest execs`: prints `run ID` for each exec that runs, then `end ID FIELDS` for those that have ended.
 ///
 /// In this order: an exec that ends between the two looks is told twice rather than not at all.
-pub fn list() -> Result<(), Problem> {
-    let mut text: String = processes::running_execs().iter().map(|id| format!("run {id}\n")).collect();
+pub(crate) fn list() -> Result<(), Problem> {
+    let running = processes::running_execs();
+    let mut text: String = running.iter().flat_map(|id| ["run ", id, "\n"]).collect();
     for entry in fs::read_dir(wire::ENDS_DIR).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let fields = fs::read(entry.path()).unwrap_or_default();
         let fields = String::from_utf8_lossy(&fields);
         if !name.starts_with('.') {
-            text.push_str(&format!("end {name} {}\n", fields.trim().replace('\n', " ")));
+            text.extend(["end ", &name, " ", &fields.trim().replace('\n', " "), "\n"]);
         }
     }
-    std::io::stdout().write_all(text.as_bytes()).map_err(|e| Problem::io("writing", &e))
+    std::io::stdout()
+        .write_all(text.as_bytes())
+        .map_err(|e| Problem::io("writing", &e))
 }

@@ -6,11 +6,12 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
+use crate::abi::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use crate::ends;
 use crate::finish::Finish;
 use crate::processes;
 use crate::session::Session;
-use crate::sys::{self, Reaped, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, Signals, Wait};
+use crate::sys::{self, Reaped, Signals, Wait};
 use crate::wire;
 
 /// Time between the polite and the final signal.
@@ -69,7 +70,7 @@ impl Usage {
 }
 
 /// Runs the command line given by the engine and never returns.
-pub fn run(words: &[String]) -> ! {
+pub(crate) fn run(words: &[String]) -> ! {
     let options = Options::parse(words);
     let finish = Finish::from_environment().of_exec(&options.id);
     sys::become_subreaper();
@@ -92,48 +93,66 @@ pub fn run(words: &[String]) -> ! {
     if !matches!(cause, Cause::Exit) {
         end_all(&signals, &mut usage);
     }
-    let oom = oom_kills().zip(ooms_before).map(|(after, before)| after > before);
+    let oom = oom_kills()
+        .zip(ooms_before)
+        .map(|(after, before)| after > before);
     report(&finish, &cause, status, &usage, oom)
 }
 
 /// Starts the command; an error is an exit code by shell convention and a sentence.
 fn start(options: &Options) -> Result<u32, (i32, String)> {
-    let (program, arguments) = options.argv.split_first().ok_or((126, "no command was given".to_owned()))?;
-    let mut command = match &options.session {
-        Some(name) => Session::load(name, &options.given).command(&options.argv),
-        None => {
-            let mut plain = Command::new(program);
-            plain.args(arguments);
-            plain
-        }
-    };
+    let (program, arguments) = options
+        .argv
+        .split_first()
+        .ok_or((126, "no command was given".to_owned()))?;
+    let mut command = Command::new(program);
+    command.args(arguments);
+    if let Some(name) = &options.session {
+        command = Session::load(name, &options.given).command(&options.argv);
+    }
     if let Some(dir) = &options.work_dir {
         let dir = crate::files::path(dir);
-        std::env::set_current_dir(dir).map_err(|error| (126, format!("cannot start in {}: {error}", dir.display())))?;
+        std::env::set_current_dir(dir)
+            .map_err(|error| (126, format!("cannot start in {}: {error}", dir.display())))?;
         command.current_dir(dir);
     }
     sys::start_with_all_signals(&mut command);
     command.env(wire::EXEC_VARIABLE, &options.id);
     let spawned = sys::once_there_is_room(|| command.spawn());
-    spawned.map(|child| child.id()).map_err(|error| explain(program, &error))
+    spawned
+        .map(|child| child.id())
+        .map_err(|error| explain(program, &error))
 }
 
 fn explain(program: &str, error: &io::Error) -> (i32, String) {
     match error.kind() {
         io::ErrorKind::NotFound => (127, format!("{program}: command not found")),
         io::ErrorKind::PermissionDenied => (126, format!("{program}: permission denied")),
-        io::ErrorKind::WouldBlock => (126, format!("{program}: the process limit of the sandbox is reached; `sandtop restart` ends what runs there")),
+        io::ErrorKind::WouldBlock => (
+            126,
+            format!(
+                "{program}: the process limit of the sandbox is reached; `sandtop restart` ends what runs there"
+            ),
+        ),
         _ => (126, format!("{program}: cannot be executed: {error}")),
     }
 }
 
 fn refuse(finish: &Finish, code: i32, message: &str) -> ! {
     eprintln!("sandtop: {message}");
-    finish.end(code, BTreeMap::from([("cause", "exit".to_owned()), ("code", code.to_string())]))
+    finish.end(
+        code,
+        &BTreeMap::from([("cause", "exit".to_owned()), ("code", code.to_string())]),
+    )
 }
 
 /// Waits for the command, its deadline or a request to end it; adopts and reaps orphans meanwhile.
-fn watch(main: u32, deadline: Option<Instant>, signals: &Signals, usage: &mut Usage) -> (Cause, i32) {
+fn watch(
+    main: u32,
+    deadline: Option<Instant>,
+    signals: &Signals,
+    usage: &mut Usage,
+) -> (Cause, i32) {
     loop {
         while let Wait::Ended(child) = sys::reap() {
             usage.add(&child);
@@ -141,14 +160,13 @@ fn watch(main: u32, deadline: Option<Instant>, signals: &Signals, usage: &mut Us
                 return (Cause::Exit, child.status);
             }
         }
-        let left = deadline.map(|d| d.saturating_duration_since(Instant::now()));
+        let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
         match signals.wait(left) {
             Some(SIGTERM | SIGHUP) => return (Cause::Cancelled, 0),
-            Some(_) => {}
-            None if left.is_some_and(|l| l.is_zero() || deadline.is_some_and(|d| d <= Instant::now())) => {
+            None if deadline.is_some_and(|end| end <= Instant::now()) => {
                 return (Cause::Timeout, 0);
             }
-            None => {}
+            _ => {}
         }
     }
 }
@@ -199,20 +217,29 @@ fn report(finish: &Finish, cause: &Cause, status: i32, usage: &Usage, oom: Optio
     let (word, code) = match cause {
         Cause::Timeout => ("timeout", 124),
         Cause::Cancelled => ("cancelled", 130),
-        Cause::Exit => ("exit", status.code().unwrap_or(128 + status.signal().unwrap_or(0))),
+        Cause::Exit => (
+            "exit",
+            status.code().unwrap_or(128 + status.signal().unwrap_or(0)),
+        ),
     };
     fields.insert("cause", word.to_owned());
     fields.insert("code", code.to_string());
     if let (Cause::Exit, Some(signal)) = (cause, status.signal()) {
         fields.insert("signal", signal.to_string());
     }
-    finish.end(code, fields)
+    finish.end(code, &fields)
 }
 
 /// Reads how many processes of this sandbox the kernel has killed for memory, from cgroup v2 or v1, if it may.
 fn oom_kills() -> Option<u64> {
-    let places = [wire::MEMORY_EVENTS, "/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"];
-    let text = places.iter().find_map(|place| std::fs::read_to_string(place).ok())?;
+    let places = [
+        wire::MEMORY_EVENTS,
+        "/sys/fs/cgroup/memory.events",
+        "/sys/fs/cgroup/memory/memory.oom_control",
+    ];
+    let text = places
+        .iter()
+        .find_map(|place| std::fs::read_to_string(place).ok())?;
     let counter = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
     counter.and_then(|number| number.trim().parse().ok())
 }

@@ -11,14 +11,16 @@ use crate::finish::Problem;
 use crate::wire::{self, Decoder, Entry, Record};
 
 /// Views bytes as a path.
-pub fn path(bytes: &[u8]) -> &Path {
+pub(crate) fn path(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }
 
 /// Runs one of the file verbs.
-pub fn run(verb: &str, words: &[String]) -> Result<(), Problem> {
+pub(crate) fn run(verb: &str, words: &[String]) -> Result<(), Problem> {
     let args: Vec<Vec<u8>> = words.iter().map(|word| wire::unescape(word)).collect();
-    let (target, more) = args.split_first().ok_or_else(|| Problem::invalid("no path was given"))?;
+    let (target, more) = args
+        .split_first()
+        .ok_or_else(|| Problem::invalid("no path was given"))?;
     let second = more.first().map(Vec::as_slice);
     match verb {
         "list" => list(target),
@@ -32,8 +34,12 @@ pub fn run(verb: &str, words: &[String]) -> Result<(), Problem> {
 }
 
 /// Describes a file as the engine wants it.
-pub fn describe(name: &[u8], path: &Path, meta: &Metadata) -> Entry {
-    let target = if meta.is_symlink() { fs::read_link(path).ok() } else { None };
+pub(crate) fn describe(name: &[u8], path: &Path, meta: &Metadata) -> Entry {
+    let target = if meta.is_symlink() {
+        fs::read_link(path).ok()
+    } else {
+        None
+    };
     Entry {
         kind: kind_of(meta),
         mode: meta.mode() & 0o7777,
@@ -43,12 +49,14 @@ pub fn describe(name: &[u8], path: &Path, meta: &Metadata) -> Entry {
         seconds: meta.mtime(),
         nanos: u32::try_from(meta.mtime_nsec()).unwrap_or(0),
         name: name.to_vec(),
-        target: target.map(|t| t.as_os_str().as_bytes().to_vec()).unwrap_or_default(),
+        target: target
+            .map(|t| t.as_os_str().as_bytes().to_vec())
+            .unwrap_or_default(),
     }
 }
 
 /// Returns the letter of a file's kind.
-pub fn kind_of(meta: &Metadata) -> u8 {
+pub(crate) fn kind_of(meta: &Metadata) -> u8 {
     if meta.is_file() {
         b'f'
     } else if meta.is_dir() {
@@ -61,7 +69,8 @@ pub fn kind_of(meta: &Metadata) -> u8 {
 }
 
 fn emit(out: &mut impl Write, bytes: &[u8]) -> Result<(), Problem> {
-    out.write_all(bytes).map_err(|error| Problem::io("sending", &error))
+    out.write_all(bytes)
+        .map_err(|error| Problem::io("sending", &error))
 }
 
 fn list(target: &[u8]) -> Result<(), Problem> {
@@ -70,7 +79,14 @@ fn list(target: &[u8]) -> Result<(), Problem> {
         let entry = entry.map_err(|e| Problem::on(target, &e))?;
         // A file may vanish between the listing and the look at it; then it is not there.
         if let Ok(meta) = entry.metadata() {
-            emit(&mut out, &wire::entry_bytes(&describe(entry.file_name().as_bytes(), &entry.path(), &meta)))?;
+            emit(
+                &mut out,
+                &wire::entry_bytes(&describe(
+                    entry.file_name().as_bytes(),
+                    &entry.path(),
+                    &meta,
+                )),
+            )?;
         }
     }
     emit(&mut out, &wire::end_bytes())?;
@@ -79,9 +95,15 @@ fn list(target: &[u8]) -> Result<(), Problem> {
 
 fn stat(target: &[u8]) -> Result<(), Problem> {
     let meta = fs::symlink_metadata(path(target)).map_err(|e| Problem::on(target, &e))?;
-    let name = path(target).file_name().map(OsStrExt::as_bytes).unwrap_or_default();
+    let name = path(target)
+        .file_name()
+        .map(OsStrExt::as_bytes)
+        .unwrap_or_default();
     let mut out = io::stdout().lock();
-    emit(&mut out, &wire::entry_bytes(&describe(name, path(target), &meta)))?;
+    emit(
+        &mut out,
+        &wire::entry_bytes(&describe(name, path(target), &meta)),
+    )?;
     emit(&mut out, &wire::end_bytes())
 }
 
@@ -101,20 +123,25 @@ fn delete(target: &[u8], recursive: bool) -> Result<(), Problem> {
 }
 
 fn read(target: &[u8], limit: Option<&[u8]>) -> Result<(), Problem> {
-    let limit = limit.and_then(|text| std::str::from_utf8(text).ok()?.parse().ok()).unwrap_or(u64::MAX);
+    let limit = limit
+        .and_then(|text| std::str::from_utf8(text).ok()?.parse().ok())
+        .unwrap_or(u64::MAX);
     let file = open_file(target)?;
     let mut out = io::stdout().lock();
     copy(&mut file.take(limit), &mut out).map_err(|e| Problem::on(target, &e))
 }
 
 /// Opens a regular file; a pipe or device would hang or never end.
-pub fn open_file(target: &[u8]) -> Result<File, Problem> {
+pub(crate) fn open_file(target: &[u8]) -> Result<File, Problem> {
     let meta = fs::metadata(path(target)).map_err(|e| Problem::on(target, &e))?;
     if meta.is_dir() {
         return Err(Problem::on(target, &io::ErrorKind::IsADirectory.into()));
     }
     if !meta.is_file() {
-        return Err(Problem::invalid(format!("{}: is not a regular file", String::from_utf8_lossy(target))));
+        return Err(Problem::invalid(format!(
+            "{}: is not a regular file",
+            String::from_utf8_lossy(target)
+        )));
     }
     File::open(path(target)).map_err(|e| Problem::on(target, &e))
 }
@@ -139,12 +166,17 @@ fn write(target: &[u8], mode: Option<&[u8]>) -> Result<(), Problem> {
         return Err(Problem::on(target, &io::ErrorKind::IsADirectory.into()));
     }
     let asked = mode.and_then(|text| u32::from_str_radix(std::str::from_utf8(text).ok()?, 8).ok());
-    let mode = asked.or(old.map(|meta| meta.mode() & 0o7777)).unwrap_or(0o644);
+    let mode = asked
+        .or(old.map(|meta| meta.mode() & 0o7777))
+        .unwrap_or(0o644);
     let parent = real.parent().unwrap_or(Path::new("/"));
     let fresh = parent.join(format!(".sandtop-{}.part", std::process::id()));
     let mut file = create(&fresh, mode).map_err(|e| Problem::on(target, &e))?;
     let done = receive(&mut file)
-        .and_then(|()| fs::set_permissions(&fresh, fs::Permissions::from_mode(mode)).map_err(|e| Problem::on(target, &e)))
+        .and_then(|()| {
+            fs::set_permissions(&fresh, fs::Permissions::from_mode(mode))
+                .map_err(|e| Problem::on(target, &e))
+        })
         .and_then(|()| fs::rename(&fresh, &real).map_err(|e| Problem::on(target, &e)));
     if done.is_err() {
         let _ = fs::remove_file(&fresh);
@@ -153,19 +185,29 @@ fn write(target: &[u8], mode: Option<&[u8]>) -> Result<(), Problem> {
 }
 
 fn create(path: &Path, mode: u32) -> io::Result<File> {
-    fs::OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(path)
+    fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(mode)
+        .open(path)
 }
 
 fn receive(file: &mut File) -> Result<(), Problem> {
     let mut decoder = Decoder::default();
     for_each_record(&mut decoder, |record| match record {
-        Record::Data(bytes) => file.write_all(bytes).map_err(|e| Problem::io("writing", &e)),
+        Record::Data(bytes) => file
+            .write_all(bytes)
+            .map_err(|e| Problem::io("writing", &e)),
         _ => Ok(()),
     })
 }
 
 /// Feeds every record of standard input to `take`; ends well only at an `End`.
-pub fn for_each_record(decoder: &mut Decoder, mut take: impl FnMut(Record<'_>) -> Result<(), Problem>) -> Result<(), Problem> {
+pub(crate) fn for_each_record(
+    decoder: &mut Decoder,
+    mut take: impl FnMut(Record<'_>) -> Result<(), Problem>,
+) -> Result<(), Problem> {
     let mut input = io::stdin().lock();
     loop {
         while let Some(record) = decoder.next_record().map_err(Problem::invalid)? {
@@ -174,8 +216,14 @@ pub fn for_each_record(decoder: &mut Decoder, mut take: impl FnMut(Record<'_>) -
             }
             take(record)?;
         }
-        if decoder.read_from(&mut input).map_err(|e| Problem::io("receiving", &e))? == 0 {
-            return Err(Problem::invalid("the content was cut off; nothing was changed"));
+        if decoder
+            .read_from(&mut input)
+            .map_err(|e| Problem::io("receiving", &e))?
+            == 0
+        {
+            return Err(Problem::invalid(
+                "the content was cut off; nothing was changed",
+            ));
         }
     }
 }

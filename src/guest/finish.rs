@@ -11,26 +11,35 @@ use crate::{ends, wire};
 const LONGEST_MESSAGE: usize = 600;
 
 /// Why a verb failed, in a word that the engine knows and a sentence for people.
-pub struct Problem {
+pub(crate) struct Problem {
     kind: &'static str,
     message: String,
 }
 
 impl Problem {
     /// Describes a request that makes no sense.
-    pub fn invalid(message: impl Into<String>) -> Self {
-        Self { kind: "invalid", message: message.into() }
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self {
+            kind: "invalid",
+            message: message.into(),
+        }
     }
 
     /// Describes a failure of the operating system on some path.
-    pub fn on(path: &[u8], error: &io::Error) -> Self {
+    pub(crate) fn on(path: &[u8], error: &io::Error) -> Self {
         let path = String::from_utf8_lossy(path);
-        Self { kind: kind_of(error), message: format!("{path}: {}", words_for(error)) }
+        Self {
+            kind: kind_of(error),
+            message: format!("{path}: {}", words_for(error)),
+        }
     }
 
     /// Describes a failure that has nothing to do with a path.
-    pub fn io(what: &str, error: &io::Error) -> Self {
-        Self { kind: kind_of(error), message: format!("{what}: {}", words_for(error)) }
+    pub(crate) fn io(what: &str, error: &io::Error) -> Self {
+        Self {
+            kind: kind_of(error),
+            message: format!("{what}: {}", words_for(error)),
+        }
     }
 }
 
@@ -41,7 +50,9 @@ fn kind_of(error: &io::Error) -> &'static str {
         Kind::PermissionDenied | Kind::ReadOnlyFilesystem => "denied",
         Kind::AlreadyExists | Kind::DirectoryNotEmpty | Kind::ResourceBusy => "conflict",
         Kind::StorageFull | Kind::QuotaExceeded => "no_space",
-        Kind::IsADirectory | Kind::NotADirectory | Kind::InvalidInput | Kind::InvalidFilename => "invalid",
+        Kind::IsADirectory | Kind::NotADirectory | Kind::InvalidInput | Kind::InvalidFilename => {
+            "invalid"
+        }
         _ => "internal",
     }
 }
@@ -62,7 +73,7 @@ fn words_for(error: &io::Error) -> String {
 }
 
 /// Ends the program with mark and trailer.
-pub struct Finish {
+pub(crate) struct Finish {
     mark: Option<Vec<u8>>,
     /// The exec whose end is also left in the sandbox.
     exec: Option<String>,
@@ -70,23 +81,29 @@ pub struct Finish {
 
 impl Finish {
     /// Takes the end mark out of the environment, so that no child sees it.
-    pub fn from_environment() -> Self {
+    pub(crate) fn from_environment() -> Self {
         let secret = env::var(wire::MARK_VARIABLE).ok();
         // SAFETY: the guest has one thread; nobody reads the environment meanwhile.
         unsafe { env::remove_var(wire::MARK_VARIABLE) };
-        Self { mark: secret.map(|s| wire::mark(&s)), exec: None }
+        Self {
+            mark: secret.map(|s| wire::mark(&s)),
+            exec: None,
+        }
     }
 
     /// Says that this is the end of an exec, which somebody may ask for later.
-    pub fn of_exec(mut self, id: &str) -> Self {
+    pub(crate) fn of_exec(mut self, id: &str) -> Self {
         self.exec = Some(id.to_owned());
         self
     }
 
     /// Ends after a verb on files or sessions.
-    pub fn done(&self, outcome: Result<(), Problem>) -> ! {
+    pub(crate) fn done(&self, outcome: Result<(), Problem>) -> ! {
         match outcome {
-            Ok(()) => self.end(0, BTreeMap::from([("cause", "exit".to_owned()), ("code", "0".to_owned())])),
+            Ok(()) => self.end(
+                0,
+                &BTreeMap::from([("cause", "exit".to_owned()), ("code", "0".to_owned())]),
+            ),
             Err(problem) => self.failed(&problem),
         }
     }
@@ -99,19 +116,19 @@ impl Finish {
             ("error", problem.kind.to_owned()),
             ("message", message),
         ]);
-        self.end(1, fields)
+        self.end(1, &fields)
     }
 
     /// Writes mark and trailer, and exits. A reader that is gone needs neither.
-    pub fn end(&self, code: i32, fields: BTreeMap<&str, String>) -> ! {
+    pub(crate) fn end(&self, code: i32, fields: &BTreeMap<&str, String>) -> ! {
         if let Some(id) = &self.exec {
-            ends::leave(id, &fields);
+            ends::leave(id, fields);
         }
         if let Some(mark) = &self.mark {
             let mut out = io::stdout().lock();
             let _ = out.write_all(mark).and_then(|()| out.flush());
             let mut last = mark.clone();
-            last.extend(wire::trailer_bytes(&fields));
+            last.extend(wire::trailer_bytes(fields));
             let _ = io::stderr().lock().write_all(&last);
         }
         exit(code)

@@ -18,7 +18,7 @@ use crate::wire::{self, Decoder};
 const LAST_WRITE: Duration = Duration::from_millis(300);
 
 /// `guest hold PATH`: makes a file beside PATH, tells its name and owner, and waits for the word.
-pub fn hold(words: &[String]) -> Result<(), Problem> {
+pub(crate) fn hold(words: &[String]) -> Result<(), Problem> {
     let target = wire::unescape(words.first().map(String::as_str).unwrap_or_default());
     let place = path(&target);
     if place.is_dir() {

@@ -4,7 +4,16 @@
 //! The other verbs work on files and sessions. All of them finish with an end mark and a trailer (see `wire.rs`).
 //!
 //! Outside of sandboxes there is one more verb: `guest keeper` makes a sandbox of the embedded engine and keeps it.
+//!
+//! `build.rs` makes it a static program; for cargo it is the test target `guest`, so that it is formatted, checked and tested
+//! with the rest and yet not installed.
 
+// All unsafe code of sandtop is in this program: in `sys`, `kernel` and `sockets`, and a line of `finish`.
+#![allow(unsafe_code)]
+// What it prints is its protocol.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod abi;
 mod ends;
 mod exec;
 mod files;
@@ -18,6 +27,8 @@ mod session;
 mod sockets;
 mod sys;
 mod tree;
+/// Compiled into both sides, which use a half of it each.
+#[allow(dead_code, unreachable_pub)]
 mod wire;
 
 use std::env;
@@ -40,7 +51,9 @@ fn main() {
         "exec" => exec::run(rest),
         "kill" => Finish::from_environment().done(processes::kill_exec(rest)),
         "save" => exit(session::save(rest)),
-        "list" | "stat" | "mkdir" | "rename" | "delete" | "read" | "write" => Finish::from_environment().done(files::run(verb, rest)),
+        "list" | "stat" | "mkdir" | "rename" | "delete" | "read" | "write" => {
+            Finish::from_environment().done(files::run(verb, rest))
+        }
         "pack" => Finish::from_environment().done(tree::pack(rest)),
         "unpack" => Finish::from_environment().done(tree::unpack(rest)),
         "hold" => Finish::from_environment().done(hold::hold(rest)),
@@ -51,16 +64,18 @@ fn main() {
         "size" => Finish::from_environment().done(look::size(rest)),
         "execs" => Finish::from_environment().done(ends::list()),
         "probe" => Finish::from_environment().done(processes::probe()),
-        other => Finish::from_environment().done(Err(Problem::invalid(format!("the guest does not know `{other}`")))),
+        other => Finish::from_environment().done(Err(Problem::invalid(format!(
+            "the guest does not know `{other}`"
+        )))),
     }
 }
 
 /// Keeps the sandbox alive, reaps what is left to it, and ends at once when told to.
 fn idle() -> ! {
-    let signals = sys::Signals::take_over(&[sys::SIGTERM, sys::SIGINT, sys::SIGHUP, sys::SIGCHLD]);
+    let signals = sys::Signals::take_over(&[abi::SIGTERM, abi::SIGINT, abi::SIGHUP, abi::SIGCHLD]);
     loop {
         while let sys::Wait::Ended(_) = sys::reap() {}
-        if matches!(signals.wait(None), Some(signal) if signal != sys::SIGCHLD) {
+        if matches!(signals.wait(None), Some(signal) if signal != abi::SIGCHLD) {
             exit(0);
         }
     }

@@ -5,9 +5,10 @@ use std::fs;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use crate::abi::{SIGCONT, SIGKILL, SIGSTOP, SIGTERM};
 use crate::ends;
 use crate::finish::Problem;
-use crate::sys::{self, SIGCONT, SIGKILL, SIGSTOP, SIGTERM};
+use crate::sys;
 use crate::wire;
 
 /// Longest wait for a guest that has only begun.
@@ -18,9 +19,11 @@ const PATIENCE: Duration = Duration::from_millis(1500);
 const GIVE_UP: Duration = Duration::from_secs(6);
 
 /// Lists the pids of all processes that this one may see.
-pub fn all() -> Vec<u32> {
+pub(crate) fn all() -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect()
 }
 
 /// Reads parent and state of a process; the name in between may hold anything, so they are found from behind it.
@@ -33,7 +36,7 @@ fn parent_and_state(pid: u32) -> Option<(u32, char)> {
 }
 
 /// Lists every living process below this one.
-pub fn descendants() -> Vec<u32> {
+pub(crate) fn descendants() -> Vec<u32> {
     below(std::process::id())
 }
 
@@ -57,7 +60,7 @@ fn below(root: u32) -> Vec<u32> {
 }
 
 /// Freezes what `find` finds until nothing new appears, so that a fork bomb cannot outrun us, and then kills it.
-pub fn freeze_and_kill(find: impl Fn() -> Vec<u32>) {
+pub(crate) fn freeze_and_kill(find: impl Fn() -> Vec<u32>) {
     let mut known = 0;
     for _ in 0..20 {
         let found = find();
@@ -84,8 +87,11 @@ fn hears(guest: u32) -> bool {
 }
 
 /// `guest kill ID`: ends an exec from outside: first through its guest, then by what carries its id.
-pub fn kill_exec(words: &[String]) -> Result<(), Problem> {
-    let id = words.first().filter(|id| !id.is_empty()).ok_or_else(|| Problem::invalid("no exec was named"))?;
+pub(crate) fn kill_exec(words: &[String]) -> Result<(), Problem> {
+    let id = words
+        .first()
+        .filter(|id| !id.is_empty())
+        .ok_or_else(|| Problem::invalid("no exec was named"))?;
     let started = Instant::now();
     let mut guests = guests_of(id);
     if guests.is_empty() {
@@ -123,18 +129,29 @@ pub fn kill_exec(words: &[String]) -> Result<(), Problem> {
 /// a cancelled command would look like one that ended by a signal.
 fn guests_of(id: &str) -> Vec<u32> {
     let wanted = format!("{}\0exec\0--id\0{id}\0", wire::GUEST_PATH);
-    let runs = |pid: &u32| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with(wanted.as_bytes()));
+    let runs = |pid: &u32| {
+        fs::read(format!("/proc/{pid}/cmdline"))
+            .is_ok_and(|line| line.starts_with(wanted.as_bytes()))
+    };
     let found: Vec<u32> = all().into_iter().filter(runs).collect();
-    let is_command = |pid: &u32| parent_and_state(*pid).is_some_and(|(parent, _)| found.contains(&parent));
-    found.iter().copied().filter(|pid| !is_command(pid)).collect()
+    let is_command =
+        |pid: &u32| parent_and_state(*pid).is_some_and(|(parent, _)| found.contains(&parent));
+    found
+        .iter()
+        .copied()
+        .filter(|pid| !is_command(pid))
+        .collect()
 }
 
 /// Lists the execs whose guests run.
-pub fn running_execs() -> Vec<String> {
+pub(crate) fn running_execs() -> Vec<String> {
     let start = format!("{}\0exec\0--id\0", wire::GUEST_PATH);
     let id_of = |pid: u32| {
         let line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-        let id = line.strip_prefix(start.as_bytes())?.split(|b| *b == 0).next()?;
+        let id = line
+            .strip_prefix(start.as_bytes())?
+            .split(|b| *b == 0)
+            .next()?;
         let lives = parent_and_state(pid).is_some_and(|(_, state)| state != 'Z');
         lives.then(|| String::from_utf8_lossy(id).into_owned())
     };
@@ -147,14 +164,18 @@ fn marked(id: &str) -> Vec<u32> {
     let carries = |pid: &u32| {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         let alive = parent_and_state(*pid).is_some_and(|(_, state)| state != 'Z');
-        alive && environment.split(|b| *b == 0).any(|variable| variable == wanted.as_bytes())
+        alive
+            && environment
+                .split(|b| *b == 0)
+                .any(|variable| variable == wanted.as_bytes())
     };
     all().into_iter().filter(carries).collect()
 }
 
 /// `guest probe`: prints what the kernel grants to processes here, one `key=value` a line.
-pub fn probe() -> Result<(), Problem> {
-    let status = fs::read_to_string("/proc/self/status").map_err(|e| Problem::io("reading /proc/self/status", &e))?;
+pub(crate) fn probe() -> Result<(), Problem> {
+    let status = fs::read_to_string("/proc/self/status")
+        .map_err(|e| Problem::io("reading /proc/self/status", &e))?;
     let field = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name));
         line.unwrap_or_default().trim().to_owned()
@@ -173,12 +194,18 @@ pub fn probe() -> Result<(), Problem> {
         format!("interfaces={}", interfaces.join(",")),
     ];
     let text = lines.join("\n");
-    std::io::stdout().write_all(text.as_bytes()).map_err(|e| Problem::io("writing", &e))
+    std::io::stdout()
+        .write_all(text.as_bytes())
+        .map_err(|e| Problem::io("writing", &e))
 }
 
 /// Reads the mount options of `/`.
 fn root_options() -> String {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-    let root = mounts.lines().filter(|line| line.split(' ').nth(1) == Some("/")).next_back();
-    root.and_then(|line| line.split(' ').nth(3)).unwrap_or_default().to_owned()
+    let root = mounts
+        .lines()
+        .rfind(|line| line.split(' ').nth(1) == Some("/"));
+    root.and_then(|line| line.split(' ').nth(3))
+        .unwrap_or_default()
+        .to_owned()
 }

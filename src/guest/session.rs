@@ -17,7 +17,14 @@ use crate::finish::Problem;
 use crate::wire;
 
 /// Variables that belong to one shell or one exec, not to the session.
-const PRIVATE: [&str; 6] = ["_", "SHLVL", "PWD", "OLDPWD", wire::EXEC_VARIABLE, SESSION_VARIABLE];
+const PRIVATE: [&str; 6] = [
+    "_",
+    "SHLVL",
+    "PWD",
+    "OLDPWD",
+    wire::EXEC_VARIABLE,
+    SESSION_VARIABLE,
+];
 const SESSION_VARIABLE: &str = "SANDTOP_SESSION";
 
 /// Runs `$1` in the shell itself and saves the state however it ends; `exec`'s status stays the status.
@@ -29,7 +36,7 @@ shift
 eval "$__sandtop_line""#;
 
 /// A session's state before a command runs; empty for a new one.
-pub struct Session {
+pub(crate) struct Session {
     name: String,
     work_dir: Option<PathBuf>,
     variables: Vec<(OsString, OsString)>,
@@ -37,25 +44,39 @@ pub struct Session {
 
 impl Session {
     /// Loads a session; variables that the caller has `given` now win over saved ones.
-    pub fn load(name: &str, given: &[String]) -> Self {
+    pub(crate) fn load(name: &str, given: &[String]) -> Self {
         let saved = fs::read(file_of(name)).unwrap_or_default();
         let mut fields = saved.split(|b| *b == 0).filter(|field| !field.is_empty());
-        let work_dir = fields.next().map(|dir| PathBuf::from(OsStr::from_bytes(dir)));
+        let work_dir = fields
+            .next()
+            .map(|dir| PathBuf::from(OsStr::from_bytes(dir)));
         let mut variables: Vec<_> = fields.filter_map(split_variable).collect();
         if !variables.is_empty() {
-            variables.extend(given.iter().filter_map(|key| Some((key.into(), env::var_os(key)?))));
+            variables.extend(
+                given
+                    .iter()
+                    .filter_map(|key| Some((key.into(), env::var_os(key)?))),
+            );
         }
-        Self { name: name.to_owned(), work_dir, variables }
+        Self {
+            name: name.to_owned(),
+            work_dir,
+            variables,
+        }
     }
 
     /// Builds the command: `sh -c SCRIPT` and single lines run in the session's shell, others as a simple command in it.
-    pub fn command(&self, argv: &[String]) -> Command {
+    pub(crate) fn command(&self, argv: &[String]) -> Command {
         let (shell, line, rest) = as_shell_line(argv);
         let mut command = Command::new(&shell);
-        command.args(["-c", WRAPPER, shell.as_str(), line.as_str()]).args(rest);
+        command
+            .args(["-c", WRAPPER, shell.as_str(), line.as_str()])
+            .args(rest);
         if !self.variables.is_empty() {
             // What was saved is the whole environment, so that a variable that was unset stays unset.
-            command.env_clear().envs(self.variables.iter().map(|(key, value)| (key, value)));
+            command
+                .env_clear()
+                .envs(self.variables.iter().map(|(key, value)| (key, value)));
         }
         if let Some(dir) = self.work_dir.as_ref().filter(|dir| dir.is_dir()) {
             command.current_dir(dir);
@@ -68,7 +89,10 @@ impl Session {
 fn split_variable(field: &[u8]) -> Option<(OsString, OsString)> {
     let at = field.iter().position(|b| *b == b'=').filter(|at| *at > 0)?;
     let (key, value) = field.split_at(at);
-    Some((OsString::from_vec(key.to_vec()), OsString::from_vec(value.get(1..)?.to_vec())))
+    Some((
+        OsString::from_vec(key.to_vec()),
+        OsString::from_vec(value.get(1..)?.to_vec()),
+    ))
 }
 
 /// Splits argv into the shell to use, the line it evaluates, and its positional arguments.
@@ -78,7 +102,11 @@ fn as_shell_line(argv: &[String]) -> (String, String, Vec<String>) {
     match argv {
         [shell, flag, script, rest @ ..] if flag == "-c" && is_shell(shell) => {
             // `sh -c SCRIPT NAME ARGS…`: NAME is $0, which the wrapper cannot set; the arguments are what matters.
-            (shell.clone(), script.clone(), rest.iter().skip(1).cloned().collect())
+            (
+                shell.clone(),
+                script.clone(),
+                rest.iter().skip(1).cloned().collect(),
+            )
         }
         [line] => ("sh".to_owned(), line.clone(), Vec::new()),
         words => ("sh".to_owned(), "\"$@\"".to_owned(), words.to_vec()),
@@ -90,10 +118,15 @@ fn file_of(name: &str) -> PathBuf {
 }
 
 /// `guest save NAME`: keeps this process's directory and variables; a failure must not change the command's own result.
-pub fn save(words: &[String]) -> i32 {
+pub(crate) fn save(words: &[String]) -> i32 {
     let Some(name) = words.first() else { return 0 };
-    let mut state = env::current_dir().unwrap_or_else(|_| PathBuf::from("/")).into_os_string().into_vec();
-    for (key, value) in env::vars_os().filter(|(key, _)| !PRIVATE.iter().any(|p| key == OsStr::new(p))) {
+    let mut state = env::current_dir()
+        .unwrap_or_else(|_| PathBuf::from("/"))
+        .into_os_string()
+        .into_vec();
+    for (key, value) in
+        env::vars_os().filter(|(key, _)| !PRIVATE.iter().any(|p| key == OsStr::new(p)))
+    {
         state.push(0);
         state.extend(key.as_bytes());
         state.push(b'=');
@@ -102,7 +135,9 @@ pub fn save(words: &[String]) -> i32 {
     let file = file_of(name);
     // Sessions cannot be called so, and `list` passes over it.
     let fresh = file.with_file_name(format!(".{}.new", std::process::id()));
-    let kept = make_dir().and_then(|()| fs::write(&fresh, state)).and_then(|()| fs::rename(&fresh, &file));
+    let kept = make_dir()
+        .and_then(|()| fs::write(&fresh, state))
+        .and_then(|()| fs::rename(&fresh, &file));
     if kept.is_err() {
         let _ = fs::remove_file(fresh);
     }
@@ -119,9 +154,13 @@ fn make_dir() -> std::io::Result<()> {
 }
 
 /// `guest sessions`: prints a line for each: name, directory, number of variables, seconds since 1970.
-pub fn list() -> Result<(), Problem> {
+pub(crate) fn list() -> Result<(), Problem> {
     let mut out = std::io::stdout().lock();
-    for entry in fs::read_dir(wire::SESSION_DIR).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(wire::SESSION_DIR)
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
         let name = entry.file_name().to_string_lossy().into_owned();
         if name.starts_with('.') {
             continue;
@@ -130,15 +169,19 @@ pub fn list() -> Result<(), Problem> {
         let mut fields = state.split(|b| *b == 0);
         let dir = wire::escape(fields.next().unwrap_or_default());
         let changed = entry.metadata().and_then(|m| m.modified()).ok();
-        let seconds = changed.and_then(|t| t.duration_since(UNIX_EPOCH).ok()).map_or(0, |d| d.as_secs());
+        let seconds = changed
+            .and_then(|t| t.duration_since(UNIX_EPOCH).ok())
+            .map_or(0, |d| d.as_secs());
         let line = format!("{name} {dir} {} {seconds}\n", fields.count());
-        out.write_all(line.as_bytes()).map_err(|e| Problem::io("writing", &e))?;
+        out.write_all(line.as_bytes())
+            .map_err(|e| Problem::io("writing", &e))?;
     }
     Ok(())
 }
 
 /// `guest forget NAME`: removes a session.
-pub fn forget(words: &[String]) -> Result<(), Problem> {
+pub(crate) fn forget(words: &[String]) -> Result<(), Problem> {
     let name = words.first().map(String::as_str).unwrap_or_default();
-    fs::remove_file(file_of(name)).map_err(|error| Problem::on(format!("session {name}").as_bytes(), &error))
+    fs::remove_file(file_of(name))
+        .map_err(|error| Problem::on(format!("session {name}").as_bytes(), &error))
 }

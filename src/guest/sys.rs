@@ -12,52 +12,14 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// Polite end.
-pub const SIGTERM: i32 = 15;
-/// Terminal gone.
-pub const SIGHUP: i32 = 1;
-/// Interrupt.
-pub const SIGINT: i32 = 2;
-/// Quit key.
-pub const SIGQUIT: i32 = 3;
-/// Suspend key.
-pub const SIGTSTP: i32 = 20;
-/// End at once.
-pub const SIGKILL: i32 = 9;
-/// Freeze.
-pub const SIGSTOP: i32 = 19;
-/// Thaw.
-pub const SIGCONT: i32 = 18;
-/// A child changed.
-pub const SIGCHLD: i32 = 17;
-
-const PR_SET_DUMPABLE: c_int = 4;
-const PR_SET_CHILD_SUBREAPER: c_int = 36;
-const WNOHANG: c_int = 1;
-const SIG_BLOCK: c_int = 0;
-const SIG_SETMASK: c_int = 2;
-const F_SETPIPE_SZ: c_int = 1031;
+use crate::abi::{
+    AT_FDCWD, F_SETPIPE_SZ, O_CLOEXEC, PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, RENAME_EXCHANGE,
+    Rusage, SC_PAGESIZE, SFD_CLOEXEC, SFD_NONBLOCK, SIG_BLOCK, SIG_SETMASK, SigSet, TimeSpec,
+    WNOHANG,
+};
 
 /// What a pipe may hold; the most that the kernel grants to everybody.
 const PIPE_BYTES: c_int = 1 << 20;
-
-#[repr(C, align(8))]
-struct SigSet([u8; 128]);
-
-#[repr(C)]
-struct TimeSpec {
-    seconds: i64,
-    nanos: c_long,
-}
-
-#[repr(C)]
-#[derive(Default)]
-struct Rusage {
-    user: [i64; 2],
-    system: [i64; 2],
-    max_rss: c_long,
-    rest: [c_long; 13],
-}
 
 unsafe extern "C" {
     safe fn prctl(option: c_int, a: c_ulong, b: c_ulong, c: c_ulong, d: c_ulong) -> c_int;
@@ -69,7 +31,13 @@ unsafe extern "C" {
     fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int;
     fn signalfd(fd: c_int, set: *const SigSet, flags: c_int) -> c_int;
     fn fcntl(fd: c_int, command: c_int, ...) -> c_int;
-    fn renameat2(from_folder: c_int, from: *const c_char, to_folder: c_int, to: *const c_char, flags: c_uint) -> c_int;
+    fn renameat2(
+        from_folder: c_int,
+        from: *const c_char,
+        to_folder: c_int,
+        to: *const c_char,
+        flags: c_uint,
+    ) -> c_int;
     fn wait4(pid: c_int, status: *mut c_int, options: c_int, usage: *mut Rusage) -> c_int;
     fn sigemptyset(set: *mut SigSet) -> c_int;
     fn sigaddset(set: *mut SigSet, signal: c_int) -> c_int;
@@ -78,31 +46,31 @@ unsafe extern "C" {
 }
 
 /// A child that has ended.
-pub struct Reaped {
+pub(crate) struct Reaped {
     /// Its pid.
-    pub pid: u32,
+    pub(crate) pid: u32,
     /// Its raw wait status.
-    pub status: i32,
+    pub(crate) status: i32,
     /// Largest resident set of it and what it waited for, in bytes.
-    pub peak_bytes: u64,
+    pub(crate) peak_bytes: u64,
     /// Processor time of it and what it waited for, in microseconds.
-    pub cpu_micros: u64,
+    pub(crate) cpu_micros: u64,
 }
 
 /// Becomes the parent of every orphan below, instead of the sandbox's init.
-pub fn become_subreaper() {
+pub(crate) fn become_subreaper() {
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
 /// Hides memory and environment from processes of the same user.
-pub fn hide_from_peers() {
+pub(crate) fn hide_from_peers() {
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
 /// Makes standard input and output hold more at once, where they are pipes.
 ///
 /// The engine moves bytes through several processes; with the usual 64 KiB each of them sleeps after every piece.
-pub fn widen_pipes() {
+pub(crate) fn widen_pipes() {
     for stream in [0, 1] {
         // SAFETY: the command takes one number and touches no memory; a refusal leaves the pipe as it is.
         unsafe { fcntl(stream, F_SETPIPE_SZ, PIPE_BYTES) };
@@ -110,54 +78,62 @@ pub fn widen_pipes() {
 }
 
 /// Gives each of two files the other's name, in one step.
-pub fn exchange(one: &Path, other: &Path) -> io::Result<()> {
-    const AT_FDCWD: c_int = -100;
-    const RENAME_EXCHANGE: c_uint = 2;
-    let (one, other) = (CString::new(one.as_os_str().as_bytes())?, CString::new(other.as_os_str().as_bytes())?);
+pub(crate) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    let (one, other) = (
+        CString::new(one.as_os_str().as_bytes())?,
+        CString::new(other.as_os_str().as_bytes())?,
+    );
     // SAFETY: both names live through the call.
-    match unsafe { renameat2(AT_FDCWD, one.as_ptr(), AT_FDCWD, other.as_ptr(), RENAME_EXCHANGE) } {
+    match unsafe {
+        renameat2(
+            AT_FDCWD,
+            one.as_ptr(),
+            AT_FDCWD,
+            other.as_ptr(),
+            RENAME_EXCHANGE,
+        )
+    } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
 /// Sends a signal; a process that is gone is fine.
-pub fn kill(pid: u32, signal: i32) {
+pub(crate) fn kill(pid: u32, signal: i32) {
     if let Ok(pid) = i32::try_from(pid) {
         sys_kill(pid, signal);
     }
 }
 
 /// Tells who we are.
-pub fn uid() -> u32 {
+pub(crate) fn uid() -> u32 {
     getuid()
 }
 
 /// Tells which group we are in.
-pub fn gid() -> u32 {
+pub(crate) fn gid() -> u32 {
     getgid()
 }
 
 /// Tells how many bytes a page of memory has.
-pub fn page_size() -> u64 {
-    const SC_PAGESIZE: c_int = 30;
-    u64::try_from(sysconf(SC_PAGESIZE)).unwrap_or(4096)
+pub(crate) fn page_size() -> usize {
+    usize::try_from(sysconf(SC_PAGESIZE)).unwrap_or(4096)
 }
 
 /// Gives a descriptor the first number after the standard streams, so that everything above can be closed.
-pub fn move_to_three(fd: OwnedFd) -> OwnedFd {
+pub(crate) fn move_to_three(fd: OwnedFd) -> OwnedFd {
     if fd.as_raw_fd() == 3 {
         return fd;
     }
     // SAFETY: whatever has that number is not used again by the caller, who closes all others.
     unsafe {
-        dup3(fd.as_raw_fd(), 3, 0o2_000_000);
+        dup3(fd.as_raw_fd(), 3, O_CLOEXEC);
         OwnedFd::from_raw_fd(3)
     }
 }
 
 /// What waiting for a child found.
-pub enum Wait {
+pub(crate) enum Wait {
     /// One has ended.
     Ended(Reaped),
     /// Some live, none has ended.
@@ -167,7 +143,7 @@ pub enum Wait {
 }
 
 /// Collects one ended child without waiting.
-pub fn reap() -> Wait {
+pub(crate) fn reap() -> Wait {
     let (mut status, mut usage) = (0, Rusage::default());
     // SAFETY: both pointers are to live, properly laid out values that wait4 fills in.
     let pid = unsafe { wait4(-1, &raw mut status, WNOHANG, &raw mut usage) };
@@ -188,10 +164,12 @@ fn micros([seconds, micros]: [i64; 2]) -> u64 {
 }
 
 /// Starts a process. At the limit it waits a moment: those that have just ended count until they are reaped.
-pub fn once_there_is_room<T>(mut start: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+pub(crate) fn once_there_is_room<T>(mut start: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     for _ in 0..50 {
         match start() {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::sleep(Duration::from_millis(4)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                std::thread::sleep(Duration::from_millis(4));
+            }
             started => return started,
         }
     }
@@ -199,7 +177,7 @@ pub fn once_there_is_room<T>(mut start: impl FnMut() -> io::Result<T>) -> io::Re
 }
 
 /// Lets a command start with no signal blocked; it would inherit our mask otherwise, and hear no Ctrl-C.
-pub fn start_with_all_signals(command: &mut Command) {
+pub(crate) fn start_with_all_signals(command: &mut Command) {
     let clear = || {
         unblock_signals();
         Ok(())
@@ -209,7 +187,7 @@ pub fn start_with_all_signals(command: &mut Command) {
 }
 
 /// Blocks no signal any more.
-pub fn unblock_signals() {
+pub(crate) fn unblock_signals() {
     let mut set = SigSet([0; 128]);
     // SAFETY: as below; sigprocmask may be called between fork and exec.
     unsafe {
@@ -219,17 +197,17 @@ pub fn unblock_signals() {
 }
 
 /// Throws away what a file of signals holds.
-pub fn drain(mut signals: &File) {
+pub(crate) fn drain(mut signals: &File) {
     let mut bytes = [0; 512];
     while matches!(signals.read(&mut bytes), Ok(1..)) {}
 }
 
 /// A set of signals that are waited for instead of being delivered.
-pub struct Signals(SigSet);
+pub(crate) struct Signals(SigSet);
 
 impl Signals {
     /// Blocks the signals from now on; see [`start_with_all_signals`] for what is started meanwhile.
-    pub fn take_over(signals: &[i32]) -> Self {
+    pub(crate) fn take_over(signals: &[i32]) -> Self {
         let mut set = SigSet([0; 128]);
         // SAFETY: `set` is as large as the C library's sigset_t and lives through the calls.
         unsafe {
@@ -243,21 +221,23 @@ impl Signals {
     }
 
     /// Turns them into a file that can be waited for among others.
-    pub fn into_file(self) -> File {
-        const NONBLOCK_CLOEXEC: c_int = 0o2_004_000;
+    pub(crate) fn into_file(self) -> File {
         // SAFETY: the set lives through the call; the result is a new descriptor, or one whose use gives errors.
-        unsafe { File::from_raw_fd(signalfd(-1, &raw const self.0, NONBLOCK_CLOEXEC).max(0)) }
+        unsafe {
+            File::from_raw_fd(signalfd(-1, &raw const self.0, SFD_NONBLOCK | SFD_CLOEXEC).max(0))
+        }
     }
 
     /// Waits for one of them; `None` when the time has passed.
-    pub fn wait(&self, limit: Option<Duration>) -> Option<i32> {
-        let limit = limit.unwrap_or(Duration::from_secs(3600));
+    pub(crate) fn wait(&self, limit: Option<Duration>) -> Option<i32> {
+        let limit = limit.unwrap_or(Duration::from_hours(1));
         let spec = TimeSpec {
             seconds: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
             nanos: c_long::from(limit.subsec_nanos()),
         };
         // SAFETY: the set and the time live through the call; no signal details are asked for.
-        let signal = unsafe { sigtimedwait(&raw const self.0, std::ptr::null_mut(), &raw const spec) };
+        let signal =
+            unsafe { sigtimedwait(&raw const self.0, std::ptr::null_mut(), &raw const spec) };
         (signal > 0).then_some(signal)
     }
 }

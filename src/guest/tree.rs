@@ -7,24 +7,21 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
+use crate::abi::{O_NOFOLLOW, O_PATH};
 use crate::files::{describe, for_each_record, open_file, path};
 use crate::finish::Problem;
 use crate::sys;
 use crate::wire::{self, Decoder, Entry, Record};
 
-/// Opening must not follow a link that appears in between.
-const O_NOFOLLOW: i32 = if cfg!(target_arch = "aarch64") { 0o100_000 } else { 0o400_000 };
-
-/// Opening holds a file without reading or writing it.
-const O_PATH: i32 = 0o10_000_000;
-
 /// `guest pack PATH`: writes the tree at PATH, a link at its root followed.
-pub fn pack(words: &[String]) -> Result<(), Problem> {
+pub(crate) fn pack(words: &[String]) -> Result<(), Problem> {
     let target = wire::unescape(words.first().map(String::as_str).unwrap_or_default());
     let root = fs::canonicalize(path(&target)).map_err(|e| Problem::on(&target, &e))?;
     let mut out = io::BufWriter::with_capacity(wire::DATA_PIECE, io::stdout().lock());
     pack_one(&root, &[], &mut out)?;
-    out.write_all(&wire::end_bytes()).and_then(|()| out.flush()).map_err(|e| Problem::io("sending", &e))
+    out.write_all(&wire::end_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|e| Problem::io("sending", &e))
 }
 
 /// Writes one file or folder; folders are walked without recursion, so that depth cannot exhaust the stack.
@@ -35,7 +32,7 @@ fn pack_one(root: &Path, name: &[u8], out: &mut impl Write) -> Result<(), Proble
         let meta = fs::symlink_metadata(&place).map_err(|e| Problem::on(shown, &e))?;
         let entry = describe(&name, &place, &meta);
         match entry.kind {
-            b'f' => pack_file(&place, entry, out)?,
+            b'f' => pack_file(&place, &entry, out)?,
             _ => send(out, &wire::entry_bytes(&entry))?,
         }
         if meta.is_dir() {
@@ -49,21 +46,28 @@ fn pack_one(root: &Path, name: &[u8], out: &mut impl Write) -> Result<(), Proble
 }
 
 fn join(above: &[u8], name: &[u8]) -> Vec<u8> {
-    if above.is_empty() { name.to_vec() } else { [above, b"/", name].concat() }
+    if above.is_empty() {
+        name.to_vec()
+    } else {
+        [above, b"/", name].concat()
+    }
 }
 
 fn send(out: &mut impl Write, bytes: &[u8]) -> Result<(), Problem> {
-    out.write_all(bytes).map_err(|error| Problem::io("sending", &error))
+    out.write_all(bytes)
+        .map_err(|error| Problem::io("sending", &error))
 }
 
-fn pack_file(place: &Path, entry: Entry, out: &mut impl Write) -> Result<(), Problem> {
+fn pack_file(place: &Path, entry: &Entry, out: &mut impl Write) -> Result<(), Problem> {
     let shown = place.as_os_str().as_bytes();
     let mut file = open_file(shown)?;
-    send(out, &wire::entry_bytes(&entry))?;
+    send(out, &wire::entry_bytes(entry))?;
     // Head and data lie side by side, so that one write sends both.
     let mut record = vec![0; wire::DATA_HEAD + wire::DATA_PIECE];
     loop {
-        let Some((head, piece)) = record.split_first_chunk_mut() else { return Ok(()) };
+        let Some((head, piece)) = record.split_first_chunk_mut() else {
+            return Ok(());
+        };
         let got = file.read(piece).map_err(|e| Problem::on(shown, &e))?;
         if got == 0 {
             return Ok(());
@@ -75,7 +79,7 @@ fn pack_file(place: &Path, entry: Entry, out: &mut impl Write) -> Result<(), Pro
 }
 
 /// `guest unpack PATH`: makes the tree that arrives on standard input, with its root at PATH.
-pub fn unpack(words: &[String]) -> Result<(), Problem> {
+pub(crate) fn unpack(words: &[String]) -> Result<(), Problem> {
     let root = wire::unescape(words.first().map(String::as_str).unwrap_or_default());
     let mut target = Target::new(path(&root));
     let done = for_each_record(&mut Decoder::default(), |record| target.take(record));
@@ -102,8 +106,18 @@ struct Target {
 
 impl Target {
     fn new(root: &Path) -> Self {
-        let growing = if root.is_dir() { root.to_path_buf() } else { part(root) };
-        Self { root: root.to_path_buf(), growing, file: None, folders: Vec::new(), replaced: None }
+        let growing = if root.is_dir() {
+            root.to_path_buf()
+        } else {
+            part(root)
+        };
+        Self {
+            root: root.to_path_buf(),
+            growing,
+            file: None,
+            folders: Vec::new(),
+            replaced: None,
+        }
     }
 
     fn is_new(&self) -> bool {
@@ -122,14 +136,21 @@ impl Target {
         self.finish_file()?;
         if climbs(&entry.name) {
             let shown = String::from_utf8_lossy(&entry.name);
-            return Err(Problem::invalid(format!("the name {shown} in the tree leads out of it")));
+            return Err(Problem::invalid(format!(
+                "the name {shown} in the tree leads out of it"
+            )));
         }
-        let place = if entry.name.is_empty() { self.growing.clone() } else { self.growing.join(path(&entry.name)) };
+        let place = if entry.name.is_empty() {
+            self.growing.clone()
+        } else {
+            self.growing.join(path(&entry.name))
+        };
         let shown = place.as_os_str().as_bytes().to_vec();
         match entry.kind {
             b'd' => self.make_folder(place, entry.mode),
             b'l' => replace_link(&place, &entry.target),
-            b'f' => open_new(&self.file_place(&place)).map(|file| self.file = Some((file, place, entry))),
+            b'f' => open_new(&self.file_place(&place))
+                .map(|file| self.file = Some((file, place, entry))),
             _ => Ok(()),
         }
         .map_err(|e| Problem::on(&shown, &e))
@@ -148,16 +169,26 @@ impl Target {
         let Some((file, place, _)) = &mut self.file else {
             return Err(Problem::invalid("content without a file arrived"));
         };
-        file.write_all(bytes).map_err(|e| Problem::on(place.as_os_str().as_bytes(), &e))
+        file.write_all(bytes)
+            .map_err(|e| Problem::on(place.as_os_str().as_bytes(), &e))
     }
 
     fn finish_file(&mut self) -> Result<(), Problem> {
-        let Some((file, place, entry)) = self.file.take() else { return Ok(()) };
-        let changed = u64::try_from(entry.seconds).map(|s| UNIX_EPOCH + Duration::new(s, entry.nanos));
+        let Some((file, place, entry)) = self.file.take() else {
+            return Ok(());
+        };
+        let changed =
+            u64::try_from(entry.seconds).map(|s| UNIX_EPOCH + Duration::new(s, entry.nanos));
         let finish = || {
             file.set_permissions(fs::Permissions::from_mode(entry.mode & 0o777))?;
-            changed.map_or(Ok(()), |time| file.set_times(FileTimes::new().set_modified(time)))?;
-            if self.is_new() { Ok(None) } else { settle(&part(&place), &place) }
+            changed.map_or(Ok(()), |time| {
+                file.set_times(FileTimes::new().set_modified(time))
+            })?;
+            if self.is_new() {
+                Ok(None)
+            } else {
+                settle(&part(&place), &place)
+            }
         };
         let replaced = finish().map_err(|e: io::Error| {
             let _ = fs::remove_file(self.file_place(&place));
@@ -171,7 +202,8 @@ impl Target {
         self.finish_file()?;
         for (place, mode) in self.folders.iter().rev() {
             let permissions = fs::Permissions::from_mode(mode & 0o777);
-            fs::set_permissions(place, permissions).map_err(|e| Problem::on(place.as_os_str().as_bytes(), &e))?;
+            fs::set_permissions(place, permissions)
+                .map_err(|e| Problem::on(place.as_os_str().as_bytes(), &e))?;
         }
         if !self.is_new() {
             return Ok(());
@@ -183,7 +215,11 @@ impl Target {
 
     /// Returns where a file grows.
     fn file_place(&self, place: &Path) -> PathBuf {
-        if self.is_new() { place.to_path_buf() } else { part(place) }
+        if self.is_new() {
+            place.to_path_buf()
+        } else {
+            part(place)
+        }
     }
 
     /// Takes away what is not whole.
@@ -201,17 +237,21 @@ impl Target {
 /// takes up room as long as it is held.
 ///
 /// Renaming over a file makes some file systems write the new one to disk first, which takes as long as the copy itself.
-pub fn settle(grown: &Path, place: &Path) -> io::Result<Option<File>> {
+pub(crate) fn settle(grown: &Path, place: &Path) -> io::Result<Option<File>> {
     let is_file = |path| fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file());
     if is_file(grown) && is_file(place) && sys::exchange(grown, place).is_ok() {
-        let replaced = fs::OpenOptions::new().read(true).custom_flags(O_PATH).open(grown).ok();
+        let replaced = fs::OpenOptions::new()
+            .read(true)
+            .custom_flags(O_PATH)
+            .open(grown)
+            .ok();
         return fs::remove_file(grown).map(|()| replaced);
     }
     fs::rename(grown, place).map(|()| None)
 }
 
 /// Names a sibling that grows until it is whole.
-pub fn part(place: &Path) -> PathBuf {
+pub(crate) fn part(place: &Path) -> PathBuf {
     place.with_file_name(format!(".sandtop-{}.part", std::process::id()))
 }
 
@@ -228,9 +268,14 @@ fn replace_link(place: &Path, target: &[u8]) -> io::Result<()> {
 }
 
 /// Opens a new file; a link or file in its place is replaced, never written through.
-pub fn open_new(place: &Path) -> io::Result<File> {
+pub(crate) fn open_new(place: &Path) -> io::Result<File> {
     if fs::symlink_metadata(place).is_ok_and(|meta| !meta.is_dir()) {
         fs::remove_file(place)?;
     }
-    fs::OpenOptions::new().write(true).create(true).truncate(true).custom_flags(O_NOFOLLOW).open(place)
+    fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .custom_flags(O_NOFOLLOW)
+        .open(place)
 }

@@ -11,6 +11,7 @@
 
 mod line;
 mod plan;
+mod requests;
 mod root;
 mod watch;
 mod window;
@@ -18,26 +19,26 @@ mod zygote;
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use crate::abi::{SIGCHLD, SIGKILL};
 use crate::kernel::{self, as_path, tried};
 use crate::sockets::{self, PollFd};
-use crate::sys::{self, SIGCHLD, SIGCONT, SIGKILL, SIGSTOP, SIGTERM, Signals, Wait};
+use crate::sys::{self, Signals, Wait};
 use crate::{processes, wire};
 use line::{Incoming, Line};
 use plan::{Ids, Plan};
+use requests::Client;
 use watch::Watcher;
 
-/// Time between the polite and the final signal of a stop.
-const GRACE: Duration = Duration::from_millis(500);
 /// How often a stop looks whether everything has ended.
 const LOOK: i32 = 10;
 
 /// Runs the keeper of the sandbox whose folder is the current one; the plan is on standard input, the answer on standard output.
-pub fn run() -> ! {
+pub(crate) fn run() -> ! {
     let code = match start() {
         Ok(mut keeper) => {
             // Whoever waits for this may be gone; then the next command of sandtop decides what becomes of the sandbox.
@@ -66,8 +67,12 @@ fn start() -> io::Result<Keeper> {
         kernel::leave(0);
     }
     kernel::new_session();
-    let lock = tried("opening the lock", File::create(folder.join(wire::KEEPER_LOCK)))?;
-    lock.try_lock().map_err(|_| io::Error::other("it is running already"))?;
+    let lock = tried(
+        "opening the lock",
+        File::create(folder.join(wire::KEEPER_LOCK)),
+    )?;
+    lock.try_lock()
+        .map_err(|_| io::Error::other("it is running already"))?;
     let _ = fs::remove_file(folder.join(wire::KEEPER_SOCKET));
     // The socket's name is relative, because absolute ones may be longer than the kernel allows.
     let listener = tried("making the socket", UnixListener::bind(wire::KEEPER_SOCKET))?;
@@ -82,7 +87,7 @@ fn start() -> io::Result<Keeper> {
     let Some(zygote) = kernel::split()? else {
         drop((near, alive_write, listener, lock));
         sys::unblock_signals();
-        zygote::run(plan, far, trees, alive_read.into())
+        zygote::run(plan, &far, trees, alive_read.into())
     };
     drop((far, alive_read, trees));
     let mut keeper = Keeper {
@@ -110,18 +115,6 @@ fn start() -> io::Result<Keeper> {
     }
 }
 
-/// Somebody who is connected.
-struct Client {
-    socket: UnixStream,
-    incoming: Incoming,
-    /// The guest that was started for it.
-    guest: Option<i32>,
-    /// Does that run a command, and not only a verb of ours?
-    is_command: bool,
-    /// Does that change nothing?
-    is_look: bool,
-}
-
 struct Keeper {
     plan: &'static Plan,
     folder: PathBuf,
@@ -146,14 +139,20 @@ impl Keeper {
     fn await_ready(&mut self) -> io::Result<()> {
         let mut incoming = Incoming::default();
         loop {
-            let (words, fds) = incoming.next(&self.ask)?.ok_or_else(|| io::Error::other("the zygote ended"))?;
+            let (words, fds) = incoming
+                .next(&self.ask)?
+                .ok_or_else(|| io::Error::other("the zygote ended"))?;
             // They are sent with the last line, but lines that wait together come together, and what was sent along with them.
             self.namespaces.extend(fds);
             match (words.first().map(Vec::as_slice), words.get(1)) {
                 (Some(b"map"), _) => self.map_ids()?,
                 (Some(b"init"), _) => self.init = plan::number(&words, 1).unwrap_or(0),
                 (Some(b"ready"), _) => return Ok(()),
-                (_, reason) => return Err(io::Error::other(String::from_utf8_lossy(reason.unwrap_or(&Vec::new())).into_owned())),
+                (_, reason) => {
+                    return Err(io::Error::other(
+                        String::from_utf8_lossy(reason.unwrap_or(&Vec::new())).into_owned(),
+                    ));
+                }
             }
         }
     }
@@ -162,7 +161,10 @@ impl Keeper {
         if let Ids::Block(base) = self.plan.ids {
             for map in ["uid_map", "gid_map"] {
                 let file = format!("/proc/{}/{map}", self.zygote);
-                tried(&format!("writing {map}"), fs::write(file, format!("0 {base} 65536")))?;
+                tried(
+                    &format!("writing {map}"),
+                    fs::write(file, format!("0 {base} 65536")),
+                )?;
             }
         }
         sockets::send(&self.ask, b"+", &[])
@@ -171,8 +173,16 @@ impl Keeper {
     /// Serves until the sandbox ends.
     fn serve(&mut self) {
         while self.init != 0 {
-            let mut fds = vec![PollFd::new(&self.children), PollFd::new(&self.listener), PollFd::new(&self.ask)];
-            fds.extend(self.clients.iter().map(|client| PollFd::new(&client.socket)));
+            let mut fds = vec![
+                PollFd::new(&self.children),
+                PollFd::new(&self.listener),
+                PollFd::new(&self.ask),
+            ];
+            fds.extend(
+                self.clients
+                    .iter()
+                    .map(|client| PollFd::new(&client.socket)),
+            );
             sockets::wait_for(&mut fds, self.patience());
             let ready: Vec<bool> = fds.iter().map(PollFd::is_ready).collect();
             self.react(&ready);
@@ -196,7 +206,7 @@ impl Keeper {
         if is_ready(1)
             && let Ok((socket, _)) = self.listener.accept()
         {
-            self.clients.push(Client { socket, incoming: Incoming::default(), guest: None, is_command: false, is_look: false });
+            self.clients.push(Client::new(socket));
         }
         self.reap();
         self.go_on_stopping();
@@ -208,7 +218,9 @@ impl Keeper {
         let spared = [self.zygote, self.init];
         let look = match &mut self.watcher {
             // Without a guest only what was left in the background runs; it is watched, but not as closely.
-            Some(watcher) if !self.paused => Some(watcher.look(&spared).max(if busy { 0 } else { 100 })),
+            Some(watcher) if !self.paused => {
+                Some(watcher.look(&spared).max(if busy { 0 } else { 100 }))
+            }
             _ => None,
         };
         match (self.stopping, look) {
@@ -218,136 +230,25 @@ impl Keeper {
         }
     }
 
-    /// Hears what a client says; `false` when it is gone or talks nonsense.
-    fn hear(&mut self, index: usize) -> bool {
-        let Some(client) = self.clients.get_mut(index) else { return false };
-        if !client.incoming.read(&client.socket).unwrap_or(false) {
-            return false;
-        }
-        let Some((words, fds)) = client.incoming.take() else { return true };
-        let answer = match words.first().map(Vec::as_slice) {
-            Some(b"hello") => Ok(self.greeting()),
-            Some(b"run") => return self.run(index, &words, &fds),
-            Some(b"freeze") => self.freeze(true).map(|()| Line::new("ok")),
-            Some(b"thaw") => self.freeze(false).map(|()| Line::new("ok")),
-            Some(b"stop") => self.stop().map(|()| Line::new("ok")),
-            Some(b"kill") => self.kill().map(|()| Line::new("ok")),
-            _ => Err(io::Error::other("this keeper does not know that request")),
-        };
-        let answer = answer.unwrap_or_else(|error| Line::new("error").word(error.to_string()));
-        self.clients.get(index).is_some_and(|client| sockets::send(&client.socket, answer.bytes(), &[]).is_ok())
-    }
-
-    /// Tells how the sandbox stands, and below which process it is found.
-    fn greeting(&self) -> Line {
-        let state = if self.paused { "paused" } else { "running" };
-        Line::new("ok").word(state).word(std::process::id().to_string())
-    }
-
-    /// Has the zygote start a guest, and tells the client.
-    fn run(&mut self, index: usize, words: &[Vec<u8>], fds: &[OwnedFd]) -> bool {
-        let raw: Vec<RawFd> = fds.iter().map(AsRawFd::as_raw_fd).collect();
-        let is_look = window::is_look(words);
-        let asked = if is_look || !self.paused { self.ask_zygote(words, &raw) } else { Err(io::Error::other("paused")) };
-        let (answer, passed) = match asked {
-            Ok((pid, passed)) => {
-                if let Some(client) = self.clients.get_mut(index) {
-                    client.guest = Some(pid);
-                    client.is_command = window::verb(words) == Some(b"exec");
-                    client.is_look = is_look;
-                }
-                (Line::new("started").word(pid.to_string()), passed)
-            }
-            Err(error) => (Line::new("error").word(error.to_string()), Vec::new()),
-        };
-        let passed: Vec<RawFd> = passed.iter().map(AsRawFd::as_raw_fd).collect();
-        self.clients.get(index).is_some_and(|client| sockets::send(&client.socket, answer.bytes(), &passed).is_ok())
-    }
-
-    fn ask_zygote(&self, words: &[Vec<u8>], fds: &[RawFd]) -> io::Result<(i32, Vec<OwnedFd>)> {
-        // A frozen zygote would not answer, and we could not thaw it while we wait.
-        let is_frozen = self.paused && self.plan.freezer.is_some();
-        let window = is_frozen.then(|| window::open(self.plan, &self.namespaces)).transpose()?;
-        let zygote = window.as_ref().unwrap_or(&self.ask);
-        sockets::send(zygote, Line::of(words).bytes(), fds)?;
-        let (answer, passed) = Incoming::default().next(zygote)?.ok_or_else(|| io::Error::other("the zygote ended"))?;
-        match plan::number(&answer, 1) {
-            Some(pid) => Ok((pid, passed)),
-            None => Err(io::Error::other(String::from_utf8_lossy(answer.get(1).unwrap_or(&Vec::new())).into_owned())),
-        }
-    }
-
-    /// A client that goes takes along the command or the look that was started for it. Work on files sees the end of its input,
-    /// and cleans up by itself.
-    fn hang_up(&mut self, index: usize) {
-        let client = self.clients.swap_remove(index);
-        let Some(Ok(pid)) = client.guest.map(u32::try_from) else { return };
-        if client.is_look {
-            sys::kill(pid, SIGKILL);
-        } else if client.is_command {
-            sys::kill(pid, SIGTERM);
-        }
-    }
-
     fn reap(&mut self) {
         while let Wait::Ended(child) = sys::reap() {
             let pid = i32::try_from(child.pid).unwrap_or(0);
             if pid == self.init {
                 self.init = 0;
             }
-            for client in self.clients.iter_mut().filter(|client| client.guest == Some(pid)) {
+            for client in self
+                .clients
+                .iter_mut()
+                .filter(|client| client.guest == Some(pid))
+            {
                 client.guest = None;
-                let _ = sockets::send(&client.socket, Line::new("exit").word(child.status.to_string()).bytes(), &[]);
+                let _ = sockets::send(
+                    &client.socket,
+                    Line::new("exit").word(child.status.to_string()).bytes(),
+                    &[],
+                );
             }
         }
-    }
-
-    fn freeze(&mut self, on: bool) -> io::Result<()> {
-        if !on {
-            let looks = self.clients.iter().filter(|client| client.is_look);
-            looks.filter_map(|client| client.guest).for_each(|guest| window::take_in(self.plan, guest));
-        }
-        match &self.plan.freezer {
-            Some(freezer) => {
-                let text = if on { &freezer.on } else { &freezer.off };
-                tried("freezing", fs::write(as_path(&freezer.file), text))?;
-            }
-            None => self.freeze_by_signals(on)?,
-        }
-        self.paused = on;
-        Ok(())
-    }
-
-    /// Twice, because what forks at the right moment escapes the first.
-    fn freeze_by_signals(&self, on: bool) -> io::Result<()> {
-        let signal = if on { SIGSTOP } else { SIGCONT };
-        for _ in 0..2 {
-            self.ask_zygote(&[b"signal".to_vec(), signal.to_string().into_bytes()], &[])?;
-        }
-        Ok(())
-    }
-
-    fn stop(&mut self) -> io::Result<()> {
-        if self.paused {
-            self.freeze(false)?;
-        }
-        // At its process limit a sandbox cannot be asked; then there is no politeness.
-        let asked = self.ask_zygote(&[b"signal".to_vec(), SIGTERM.to_string().into_bytes()], &[]);
-        self.stopping = Some(Instant::now() + if asked.is_ok() { GRACE } else { Duration::ZERO });
-        Ok(())
-    }
-
-    fn go_on_stopping(&mut self) {
-        let Some(deadline) = self.stopping else { return };
-        if Instant::now() >= deadline || processes::descendants().len() <= 2 {
-            self.signal_init(SIGKILL);
-        }
-    }
-
-    fn kill(&mut self) -> io::Result<()> {
-        self.signal_init(SIGKILL);
-        // A frozen process hears even this only when it is thawed.
-        if self.paused && self.plan.freezer.is_some() { self.freeze(false) } else { Ok(()) }
     }
 
     fn signal_init(&self, signal: i32) {
@@ -379,8 +280,14 @@ impl Keeper {
 
     /// Notes in the journal that the sandbox has ended.
     fn tell_end(&self) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_millis());
-        let line = Line::new(&now.to_string()).word(&self.plan.id).word(&self.plan.name).word("died").word("137");
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |passed| passed.as_millis());
+        let line = Line::new(&now.to_string())
+            .word(&self.plan.id)
+            .word(&self.plan.name)
+            .word("died")
+            .word("137");
         let _ = fs::write(self.folder.join(wire::KEEPER_DEATH), now.to_string());
         let journal = self.folder.join("..").join(wire::JOURNAL);
         if let Ok(mut journal) = File::options().append(true).open(journal) {

@@ -7,16 +7,17 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use super::plan::{Plan, Step};
-use crate::kernel::{self, NODEV, NOEXEC, NOSUID, PRIVATE, READ_ONLY, RECURSIVE, as_path, tried};
+use crate::abi::{MS_PRIVATE, MS_REC};
+use crate::kernel::{self, NODEV, NOEXEC, NOSUID, READ_ONLY, as_path, tried};
 
 /// Where the new root is put together; the host's folder is covered in our namespace only, and out of sight later.
 const STAGE: &str = "/tmp";
 
 /// Trees of the host, opened in the order of the plan.
-pub type Trees = Vec<OwnedFd>;
+pub(crate) type Trees = Vec<OwnedFd>;
 
 /// Opens the trees of a plan. As root this is done outside, because users of the block cannot reach into private folders.
-pub fn open_trees(plan: &Plan) -> io::Result<Trees> {
+pub(crate) fn open_trees(plan: &Plan) -> io::Result<Trees> {
     let mut trees = Vec::new();
     for step in &plan.steps {
         if let Step::Tree { source, flags, .. } = step {
@@ -29,9 +30,9 @@ pub fn open_trees(plan: &Plan) -> io::Result<Trees> {
 }
 
 /// Builds the root and enters it; `trees` are opened here if nobody could before.
-pub fn build(plan: &Plan, trees: Option<Trees>) -> io::Result<()> {
+pub(crate) fn build(plan: &Plan, trees: Option<Trees>) -> io::Result<()> {
     kernel::usual_file_mode();
-    kernel::mount_spread(Path::new("/"), RECURSIVE | PRIVATE)?;
+    kernel::mount_spread(Path::new("/"), MS_REC | MS_PRIVATE)?;
     let trees = match trees {
         Some(trees) => trees,
         None => open_trees(plan)?,
@@ -58,11 +59,18 @@ fn staged(target: &[u8]) -> PathBuf {
 fn carry_out<'a>(step: &Step, trees: &mut impl Iterator<Item = &'a OwnedFd>) -> io::Result<()> {
     match step {
         Step::Tree { source, target, .. } => {
-            let tree = trees.next().ok_or_else(|| io::Error::other("a tree is missing"))?;
+            let tree = trees
+                .next()
+                .ok_or_else(|| io::Error::other("a tree is missing"))?;
             // The kind is asked of what was opened, since the source may be out of reach now.
             place_tree(tree, as_path(source), &staged(target))
         }
-        Step::New { kind, target, flags, options } => {
+        Step::New {
+            kind,
+            target,
+            flags,
+            options,
+        } => {
             let place = staged(target);
             make_folder(&place)?;
             kernel::mount_new(kind, &place, *flags, options)
@@ -95,15 +103,24 @@ fn place_tree(tree: &OwnedFd, source: &Path, place: &Path) -> io::Result<()> {
         make_parent(place)?;
         make_file(place)?;
     }
-    tried(&format!("showing {}", source.display()), kernel::attach(tree, place))
+    tried(
+        &format!("showing {}", source.display()),
+        kernel::attach(tree, place),
+    )
 }
 
 fn is_folder(tree: &OwnedFd) -> bool {
-    tree.try_clone().map(fs::File::from).and_then(|file| file.metadata()).is_ok_and(|meta| meta.is_dir())
+    tree.try_clone()
+        .map(fs::File::from)
+        .and_then(|file| file.metadata())
+        .is_ok_and(|meta| meta.is_dir())
 }
 
 fn make_folder(place: &Path) -> io::Result<()> {
-    tried(&format!("making {}", place.display()), fs::create_dir_all(place))
+    tried(
+        &format!("making {}", place.display()),
+        fs::create_dir_all(place),
+    )
 }
 
 fn make_parent(place: &Path) -> io::Result<()> {
@@ -111,7 +128,11 @@ fn make_parent(place: &Path) -> io::Result<()> {
 }
 
 fn make_file(place: &Path) -> io::Result<()> {
-    match fs::OpenOptions::new().write(true).create_new(true).open(place) {
+    match fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(place)
+    {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         made => tried(&format!("making {}", place.display()), made.map(drop)),
     }
@@ -120,7 +141,12 @@ fn make_file(place: &Path) -> io::Result<()> {
 /// Covers something of the kernel; what this kernel does not have needs no cover.
 fn hide(place: &Path) -> io::Result<()> {
     match fs::symlink_metadata(place) {
-        Ok(meta) if meta.is_dir() => kernel::mount_new("tmpfs", place, NOSUID | NODEV | NOEXEC | READ_ONLY, "size=4k"),
+        Ok(meta) if meta.is_dir() => kernel::mount_new(
+            "tmpfs",
+            place,
+            NOSUID | NODEV | NOEXEC | READ_ONLY,
+            "size=4k",
+        ),
         Ok(_) => {
             let nothing = kernel::open_tree(Path::new("/dev/null"))?;
             kernel::restrict_tree(&nothing, READ_ONLY | NOSUID | NOEXEC)?;

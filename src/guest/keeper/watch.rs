@@ -3,9 +3,10 @@
 use std::fs;
 
 use super::plan::Watch;
+use crate::abi::SIGKILL;
 use crate::kernel::as_path;
 use crate::processes;
-use crate::sys::{self, SIGKILL};
+use crate::sys;
 
 /// What a fast program can fill in a millisecond.
 const BYTES_PER_MILLI: u64 = 2 << 20;
@@ -13,25 +14,29 @@ const SOONEST: u64 = 5;
 const LATEST: u64 = 250;
 
 /// Watches over one sandbox.
-pub struct Watcher<'a> {
+pub(crate) struct Watcher<'a> {
     watch: &'a Watch,
     kills: u64,
 }
 
 impl<'a> Watcher<'a> {
     /// Starts to count.
-    pub fn new(watch: &'a Watch) -> Self {
+    pub(crate) fn new(watch: &'a Watch) -> Self {
         Self { watch, kills: 0 }
     }
 
     /// Looks once; returns the milliseconds until the next look is due. `spared` are processes of ours.
-    pub fn look(&mut self, spared: &[i32]) -> i32 {
+    pub(crate) fn look(&mut self, spared: &[i32]) -> i32 {
         let spared = |pid: u32| spared.iter().any(|own| u32::try_from(*own) == Ok(pid));
-        let found = processes::descendants().into_iter().filter(|pid| !spared(*pid));
+        let found = processes::descendants()
+            .into_iter()
+            .filter(|pid| !spared(*pid));
         let mut used: Vec<Used> = found.map(Used::of).collect();
         if total(&used) > self.watch.limit {
             // What several share was counted for each of them; to know better takes longer.
-            used.iter_mut().filter(|one| one.shared > 0).for_each(Used::divide);
+            used.iter_mut()
+                .filter(|one| one.shared > 0)
+                .for_each(Used::divide);
         }
         let total = total(&used);
         if total > self.watch.limit
@@ -46,7 +51,10 @@ impl<'a> Watcher<'a> {
     /// The count is written first, so that whoever sees the end sees its cause.
     fn kill(&mut self, pid: u32) {
         self.kills += 1;
-        let _ = fs::write(as_path(&self.watch.counter), format!("oom_kill {}\n", self.kills));
+        let _ = fs::write(
+            as_path(&self.watch.counter),
+            format!("oom_kill {}\n", self.kills),
+        );
         sys::kill(pid, SIGKILL);
     }
 }
@@ -62,12 +70,17 @@ struct Used {
 impl Used {
     fn of(pid: u32) -> Self {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        Self { pid, own: field(&status, "RssAnon:").unwrap_or(0), shared: field(&status, "RssShmem:").unwrap_or(0) }
+        Self {
+            pid,
+            own: field(&status, "RssAnon:").unwrap_or(0),
+            shared: field(&status, "RssShmem:").unwrap_or(0),
+        }
     }
 
     /// Leaves it only its part of what it shares; where the kernel does not tell, all of it.
     fn divide(&mut self) {
-        let parts = fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid)).unwrap_or_default();
+        let parts =
+            fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid)).unwrap_or_default();
         self.shared = field(&parts, "Pss_Shmem:").unwrap_or(self.shared);
     }
 
@@ -83,5 +96,12 @@ fn total(used: &[Used]) -> u64 {
 /// Reads a line that counts in kibibytes.
 fn field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-    Some(line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()? << 10)
+    Some(
+        line.trim()
+            .strip_suffix(" kB")?
+            .trim()
+            .parse::<u64>()
+            .ok()?
+            << 10,
+    )
 }

@@ -3,44 +3,67 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use super::plan::{Plan, number};
 use super::zygote;
+use crate::abi::SIGKILL;
 use crate::kernel::{self, as_path, tried};
-use crate::{sockets, sys};
+use crate::sys;
 
 /// Verbs of the guest that change nothing.
-const LOOKS: [&[u8]; 10] =
-    [b"list", b"stat", b"read", b"pack", b"top", b"changes", b"size", b"sessions", b"execs", b"probe"];
+const LOOKS: [&[u8]; 10] = [
+    b"list",
+    b"stat",
+    b"read",
+    b"pack",
+    b"top",
+    b"changes",
+    b"size",
+    b"sessions",
+    b"execs",
+    b"probe",
+];
 
 /// Namespaces in the order in which they are joined: the first brings the right to join the others.
-const NAMESPACES: [&str; 7] = ["user", "pid_for_children", "ipc", "uts", "cgroup", "mnt", "net"];
+const NAMESPACES: [&str; 7] = [
+    "user",
+    "pid_for_children",
+    "ipc",
+    "uts",
+    "cgroup",
+    "mnt",
+    "net",
+];
 
 /// Where a process finds its own.
-pub const OWN_NAMESPACES: &str = "/proc/self/ns";
+pub(crate) const OWN_NAMESPACES: &str = "/proc/self/ns";
 
 /// Tells the verb of a request to run the guest.
-pub fn verb(words: &[Vec<u8>]) -> Option<&[u8]> {
+pub(crate) fn verb(words: &[Vec<u8>]) -> Option<&[u8]> {
     let variables: usize = number(words, 7)?;
     words.get(8..)?.get(variables..)?.get(1).map(Vec::as_slice)
 }
 
 /// Tells whether a request may be met while nothing is to go on in the sandbox.
-pub fn is_look(words: &[Vec<u8>]) -> bool {
+pub(crate) fn is_look(words: &[Vec<u8>]) -> bool {
     verb(words).is_some_and(|verb| LOOKS.contains(&verb))
 }
 
 /// Opens the namespaces of this process, whose current folder is where it finds them.
-pub fn namespaces(plan: &Plan) -> io::Result<Vec<OwnedFd>> {
-    let wanted = NAMESPACES.iter().filter(|name| plan.own_network || **name != "net");
-    wanted.map(|name| tried(name, File::open(Path::new(name))).map(OwnedFd::from)).collect()
+pub(crate) fn namespaces(plan: &Plan) -> io::Result<Vec<OwnedFd>> {
+    let wanted = NAMESPACES
+        .iter()
+        .filter(|name| plan.own_network || **name != "net");
+    wanted
+        .map(|name| tried(name, File::open(Path::new(name))).map(OwnedFd::from))
+        .collect()
 }
 
 /// Opens a window: what is said into the socket is heard by a zygote that ends when it is closed.
-pub fn open(plan: &Plan, namespaces: &[OwnedFd]) -> io::Result<UnixStream> {
+pub(crate) fn open(plan: &Plan, namespaces: &[OwnedFd]) -> io::Result<UnixStream> {
     let (near, far) = UnixStream::pair()?;
     if kernel::split()?.is_some() {
         return Ok(near);
@@ -66,9 +89,12 @@ fn join(namespaces: &[OwnedFd]) -> io::Result<()> {
 
 /// Puts somebody who still looks when the sandbox is thawed under the same limits as the others, who can lay hands on it from
 /// then on.
-pub fn take_in(plan: &Plan, guest: i32) {
-    let join = |folder: &Vec<u8>| fs::write(as_path(folder).join("cgroup.procs"), guest.to_string());
-    if let (Err(_), Ok(guest @ 1..)) = (plan.cgroups.iter().try_for_each(join), u32::try_from(guest)) {
-        sys::kill(guest, sys::SIGKILL);
+pub(crate) fn take_in(plan: &Plan, guest: i32) {
+    let join =
+        |folder: &Vec<u8>| fs::write(as_path(folder).join("cgroup.procs"), guest.to_string());
+    if let (Err(_), Ok(guest @ 1..)) =
+        (plan.cgroups.iter().try_for_each(join), u32::try_from(guest))
+    {
+        sys::kill(guest, SIGKILL);
     }
 }

@@ -1,0 +1,129 @@
+//! Mounts: file systems of the sandbox's own, parts of the host's tree, and a new root.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_ulong, c_void};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::path::Path;
+use std::ptr::null;
+
+use super::{check, check_number, name, syscall, text, tried};
+use crate::abi::{self, AT_EMPTY_PATH, AT_FDCWD, AT_RECURSIVE, MS_PRIVATE, MountAttr};
+
+unsafe extern "C" {
+    fn mount(
+        source: *const c_char,
+        target: *const c_char,
+        kind: *const c_char,
+        flags: c_ulong,
+        data: *const c_void,
+    ) -> c_int;
+    fn umount2(target: *const c_char, flags: c_int) -> c_int;
+}
+
+/// Mounts a file system of a kind.
+pub(crate) fn mount_new(kind: &str, target: &Path, flags: u64, options: &str) -> io::Result<()> {
+    let (kind_text, target_text, options) = (
+        text(kind.as_bytes())?,
+        name(target)?,
+        text(options.as_bytes())?,
+    );
+    let data = options.as_ptr().cast();
+    // SAFETY: all strings live through the call.
+    let result = unsafe {
+        mount(
+            kind_text.as_ptr(),
+            target_text.as_ptr(),
+            kind_text.as_ptr(),
+            flags,
+            data,
+        )
+    };
+    tried(
+        &format!("mounting {kind} on {}", target.display()),
+        check(result),
+    )
+    .map(drop)
+}
+
+/// Changes how mounts below a path spread.
+pub(crate) fn mount_spread(target: &Path, flags: c_ulong) -> io::Result<()> {
+    let target = name(target)?;
+    // SAFETY: the string lives through the call.
+    tried(
+        "detaching mounts",
+        check(unsafe { mount(null(), target.as_ptr(), null(), flags, null()) }),
+    )
+    .map(drop)
+}
+
+/// Takes a copy of a file or folder with everything mounted below it, attached to nothing yet.
+pub(crate) fn open_tree(source: &Path) -> io::Result<OwnedFd> {
+    let path = name(source)?;
+    // SAFETY: the string lives through the call; the result is a new descriptor of ours.
+    let fd = unsafe {
+        syscall(
+            abi::call::OPEN_TREE,
+            AT_FDCWD,
+            path.as_ptr(),
+            abi::OPEN_TREE_CLONE | AT_RECURSIVE | abi::O_CLOEXEC.cast_unsigned(),
+        )
+    };
+    let fd = tried(&format!("opening {}", source.display()), check_number(fd))?;
+    // SAFETY: the descriptor is new and nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Sets flags of a tree that was opened.
+pub(crate) fn restrict_tree(tree: &OwnedFd, flags: u64) -> io::Result<()> {
+    set_flags(tree.as_raw_fd(), c"", AT_EMPTY_PATH | AT_RECURSIVE, flags)
+}
+
+/// Sets flags of one mount.
+pub(crate) fn restrict_mount(target: &Path, flags: u64) -> io::Result<()> {
+    set_flags(AT_FDCWD, &name(target)?, 0, flags)
+}
+
+fn set_flags(fd: RawFd, path: &CStr, how: c_uint, flags: u64) -> io::Result<()> {
+    // Set, clear, spread (private), user namespace.
+    let attributes: MountAttr = [flags, 0, MS_PRIVATE, 0];
+    // SAFETY: string and array live through the call; the array is struct mount_attr.
+    let result = unsafe {
+        syscall(
+            abi::call::MOUNT_SETATTR,
+            fd,
+            path.as_ptr(),
+            how,
+            attributes.as_ptr(),
+            size_of_val(&attributes),
+        )
+    };
+    tried("mount_setattr", check(result)).map(drop)
+}
+
+/// Attaches a tree.
+pub(crate) fn attach(tree: &OwnedFd, target: &Path) -> io::Result<()> {
+    let path = name(target)?;
+    // SAFETY: the strings live through the call.
+    let result = unsafe {
+        syscall(
+            abi::call::MOVE_MOUNT,
+            tree.as_raw_fd(),
+            c"".as_ptr(),
+            AT_FDCWD,
+            path.as_ptr(),
+            abi::MOVE_MOUNT_F_EMPTY_PATH,
+        )
+    };
+    tried(&format!("attaching {}", target.display()), check(result)).map(drop)
+}
+
+/// Makes the current folder the root, for every process of this mount namespace, and lets go of the old one.
+pub(crate) fn become_root_here() -> io::Result<()> {
+    // SAFETY: the strings are static.
+    let result = unsafe { syscall(abi::call::PIVOT_ROOT, c".".as_ptr(), c".".as_ptr()) };
+    tried("pivot_root", check(result))?;
+    // SAFETY: the string is static.
+    let result = unsafe { umount2(c".".as_ptr(), abi::MNT_DETACH) };
+    tried("leaving the old root", check(result))?;
+    std::env::set_current_dir("/")
+}

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::domain::Posture;
+use crate::guest::wire::report::ProbeKey;
 
 /// Names of capabilities by their bit.
 pub(super) const CAPABILITIES: [&str; 41] = [
@@ -51,24 +52,27 @@ pub(super) const CAPABILITIES: [&str; 41] = [
 
 /// Lets the kernel's account win over the configuration.
 pub(super) fn overrule(posture: &mut Posture, probe: &HashMap<String, String>) {
-    let flag = |key: &str| probe.get(key).is_some_and(|value| value == "1");
+    let flag = |key: ProbeKey| probe.get(key.word()).is_some_and(|value| value == "1");
     if let Some(mask) = probe
-        .get("caps")
+        .get(ProbeKey::Capabilities.word())
         .and_then(|hex| u64::from_str_radix(hex, 16).ok())
     {
         posture.caps = named(mask);
     }
-    posture.no_new_privileges = flag("no_new_privileges");
-    if probe.get("seccomp").is_some_and(|mode| mode == "0") {
+    posture.no_new_privileges = flag(ProbeKey::NoNewPrivileges);
+    if probe
+        .get(ProbeKey::Seccomp.word())
+        .is_some_and(|mode| mode == "0")
+    {
         "none".clone_into(&mut posture.seccomp);
     }
     let options = probe
-        .get("root_options")
+        .get(ProbeKey::RootOptions.word())
         .map(String::as_str)
         .unwrap_or_default();
     posture.read_only_root = options.split(',').any(|option| option == "ro");
     let interfaces = probe
-        .get("interfaces")
+        .get(ProbeKey::Interfaces.word())
         .map(String::as_str)
         .unwrap_or_default();
     posture.interfaces = Some(

@@ -1,6 +1,5 @@
 //! How execs ended, left in the sandbox for the case that whoever followed them is gone; and which are not to begin.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -8,25 +7,28 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::finish::Problem;
-use crate::{processes, wire};
+use crate::processes;
+use crate::wire::{self, Trailer, report::ExecLine};
 
 /// When this many have gathered, the older half goes; the folder is small.
 const MOST: usize = 128;
 
 /// Leaves a word on how an exec ended; a failure must not change the command's own result.
-pub(crate) fn leave(id: &str, fields: &BTreeMap<&str, String>) {
+pub(crate) fn leave(id: &str, trailer: &Trailer) {
     if !is_plain(id) || make_dir().is_err() {
         return;
     }
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    let mut fields = fields.clone();
-    fields.insert("at_ms", now.as_millis().to_string());
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let trailer = Trailer {
+        at_millis: now
+            .ok()
+            .and_then(|passed| passed.as_millis().try_into().ok()),
+        ..trailer.clone()
+    };
     let fresh = Path::new(wire::ENDS_DIR).join(format!(".{id}"));
-    let kept = fs::write(&fresh, wire::trailer_bytes(&fields))
-        .and_then(|()| fs::rename(&fresh, Path::new(wire::ENDS_DIR).join(id)));
-    if kept.is_err() {
+    let written = fs::write(&fresh, trailer.encode() + "\n");
+    let place = Path::new(wire::ENDS_DIR).join(id);
+    if written.and_then(|()| fs::rename(&fresh, place)).is_err() {
         let _ = fs::remove_file(fresh);
     }
     thin_out();
@@ -84,20 +86,20 @@ fn thin_out() {
     }
 }
 
-/// `guest execs`: prints `run ID` for each exec that runs, then `end ID FIELDS` for those that have ended.
+/// `guest execs`: prints a line for each exec that runs, then for those that have ended.
 ///
 /// In this order: an exec that ends between the two looks is told twice rather than not at all.
 pub(crate) fn list() -> Result<(), Problem> {
-    let running = processes::running_execs();
-    let mut text: String = running.iter().flat_map(|id| ["run ", id, "\n"]).collect();
+    let running = processes::running_execs().into_iter();
+    let mut lines: Vec<ExecLine> = running.map(ExecLine::Running).collect();
     for entry in fs::read_dir(wire::ENDS_DIR).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let fields = fs::read(entry.path()).unwrap_or_default();
-        let fields = String::from_utf8_lossy(&fields);
+        let words = fs::read(entry.path()).unwrap_or_default();
         if !name.starts_with('.') {
-            text.extend(["end ", &name, " ", &fields.trim().replace('\n', " "), "\n"]);
+            lines.push(ExecLine::Ended(name, Trailer::parse(&words)));
         }
     }
+    let text: String = lines.iter().map(|line| line.encode() + "\n").collect();
     std::io::stdout()
         .write_all(text.as_bytes())
         .map_err(|e| Problem::io("writing", &e))

@@ -1,6 +1,5 @@
 //! Runs one command, adopts all of its processes, and ends them all at a timeout or on request.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
@@ -12,48 +11,10 @@ use crate::finish::Finish;
 use crate::processes;
 use crate::session::Session;
 use crate::sys::{self, Reaped, Signals, Wait};
-use crate::wire;
+use crate::wire::{self, Cause, ExecCall, Trailer};
 
 /// Time between the polite and the final signal.
 const GRACE: Duration = Duration::from_millis(400);
-
-/// What the engine asks for.
-#[derive(Default)]
-struct Options {
-    id: String,
-    timeout: Option<Duration>,
-    work_dir: Option<Vec<u8>>,
-    session: Option<String>,
-    given: Vec<String>,
-    argv: Vec<String>,
-}
-
-impl Options {
-    fn parse(words: &[String]) -> Self {
-        let mut options = Self::default();
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            let mut value = || words.next().cloned().unwrap_or_default();
-            match word.as_str() {
-                "--id" => options.id = value(),
-                "--timeout-ms" => options.timeout = value().parse().ok().map(Duration::from_millis),
-                "--cwd" => options.work_dir = Some(wire::unescape(&value())),
-                "--session" => options.session = Some(value()),
-                "--given" => options.given = value().split(',').map(str::to_owned).collect(),
-                _ => break,
-            }
-        }
-        options.argv = words.cloned().collect();
-        options
-    }
-}
-
-/// How the command ended.
-enum Cause {
-    Exit,
-    Timeout,
-    Cancelled,
-}
 
 /// What the command used.
 #[derive(Default)]
@@ -70,8 +31,7 @@ impl Usage {
 }
 
 /// Runs the command line given by the engine and never returns.
-pub(crate) fn run(words: &[String]) -> ! {
-    let options = Options::parse(words);
+pub(crate) fn run(options: &ExecCall) -> ! {
     let finish = Finish::from_environment().of_exec(&options.id);
     sys::become_subreaper();
     // When memory runs out, commands go before the sandbox's own processes. Where it may not be said, the kernel's choice stays.
@@ -80,11 +40,11 @@ pub(crate) fn run(words: &[String]) -> ! {
     // The last three are keys of a terminal: they are for the command, and must not end its watcher.
     let signals = Signals::take_over(&[SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP]);
     if ends::is_called_off(&options.id) {
-        report(&finish, &Cause::Cancelled, 0, &Usage::default(), None);
+        report(&finish, Cause::Cancelled, 0, &Usage::default(), None);
     }
     let deadline = options.timeout.map(|limit| Instant::now() + limit);
     let ooms_before = oom_kills();
-    let main = match start(&options) {
+    let main = match start(options) {
         Ok(pid) => pid,
         Err((code, message)) => refuse(&finish, code, &message),
     };
@@ -96,11 +56,11 @@ pub(crate) fn run(words: &[String]) -> ! {
     let oom = oom_kills()
         .zip(ooms_before)
         .map(|(after, before)| after > before);
-    report(&finish, &cause, status, &usage, oom)
+    report(&finish, cause, status, &usage, oom)
 }
 
 /// Starts the command; an error is an exit code by shell convention and a sentence.
-fn start(options: &Options) -> Result<u32, (i32, String)> {
+fn start(options: &ExecCall) -> Result<u32, (i32, String)> {
     let (program, arguments) = options
         .argv
         .split_first()
@@ -139,11 +99,8 @@ fn explain(program: &str, error: &io::Error) -> (i32, String) {
 }
 
 fn refuse(finish: &Finish, code: i32, message: &str) -> ! {
-    eprintln!("sandtop: {message}");
-    finish.end(
-        code,
-        &BTreeMap::from([("cause", "exit".to_owned()), ("code", code.to_string())]),
-    )
+    eprintln!("{}{message}", wire::COMPLAINT);
+    finish.end(&Trailer::exit(code))
 }
 
 /// Waits for the command, its deadline or a request to end it; adopts and reaps orphans meanwhile.
@@ -205,29 +162,29 @@ fn reap_until(end: Instant, signals: &Signals, usage: &mut Usage) -> bool {
     }
 }
 
-fn report(finish: &Finish, cause: &Cause, status: i32, usage: &Usage, oom: Option<bool>) -> ! {
-    let status = ExitStatus::from_raw(status);
-    let mut fields = BTreeMap::from([
-        ("peak", usage.peak_bytes.to_string()),
-        ("cpu_us", usage.cpu_micros.to_string()),
-    ]);
-    if let Some(oom) = oom {
-        fields.insert("oom", u8::from(oom).to_string());
-    }
-    let (word, code) = match cause {
-        Cause::Timeout => ("timeout", 124),
-        Cause::Cancelled => ("cancelled", 130),
-        Cause::Exit => (
-            "exit",
-            status.code().unwrap_or(128 + status.signal().unwrap_or(0)),
-        ),
+fn report(finish: &Finish, cause: Cause, status: i32, usage: &Usage, oom: Option<bool>) -> ! {
+    let trailer = Trailer {
+        saw_oom: oom,
+        peak_bytes: Some(usage.peak_bytes),
+        cpu_micros: Some(usage.cpu_micros),
+        ..ending(cause, ExitStatus::from_raw(status))
     };
-    fields.insert("cause", word.to_owned());
-    fields.insert("code", code.to_string());
-    if let (Cause::Exit, Some(signal)) = (cause, status.signal()) {
-        fields.insert("signal", signal.to_string());
+    finish.end(&trailer)
+}
+
+/// Says how a command ended; the code is a shell's.
+fn ending(cause: Cause, status: ExitStatus) -> Trailer {
+    let by_signal = || 128 + status.signal().unwrap_or(0);
+    Trailer {
+        cause: Some(cause),
+        code: Some(match cause {
+            Cause::Timeout => wire::EXIT_TIMEOUT,
+            Cause::Cancelled => wire::EXIT_CANCELLED,
+            Cause::Exit => status.code().unwrap_or_else(by_signal),
+        }),
+        signal: status.signal().filter(|_| cause == Cause::Exit),
+        ..Trailer::default()
     }
-    finish.end(code, &fields)
 }
 
 /// Reads how many processes of this sandbox the kernel has killed for memory, from cgroup v2 or v1, if it may.
@@ -240,6 +197,5 @@ fn oom_kills() -> Option<u64> {
     let text = places
         .iter()
         .find_map(|place| std::fs::read_to_string(place).ok())?;
-    let counter = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
-    counter.and_then(|number| number.trim().parse().ok())
+    wire::oom_kills(&text)
 }

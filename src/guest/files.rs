@@ -8,29 +8,11 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use crate::finish::Problem;
-use crate::wire::{self, Decoder, Entry, Record};
+use crate::wire::{self, Decoder, Entry, EntryKind, Record};
 
 /// Views bytes as a path.
 pub(crate) fn path(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
-}
-
-/// Runs one of the file verbs.
-pub(crate) fn run(verb: &str, words: &[String]) -> Result<(), Problem> {
-    let args: Vec<Vec<u8>> = words.iter().map(|word| wire::unescape(word)).collect();
-    let (target, more) = args
-        .split_first()
-        .ok_or_else(|| Problem::invalid("no path was given"))?;
-    let second = more.first().map(Vec::as_slice);
-    match verb {
-        "list" => list(target),
-        "stat" => stat(target),
-        "mkdir" => fs::create_dir_all(path(target)).map_err(|e| Problem::on(target, &e)),
-        "rename" => rename(target, second.unwrap_or_default()),
-        "delete" => delete(target, second == Some(b"recursive")),
-        "read" => read(target, second),
-        _ => write(target, second),
-    }
 }
 
 /// Describes a file as the engine wants it.
@@ -55,16 +37,16 @@ pub(crate) fn describe(name: &[u8], path: &Path, meta: &Metadata) -> Entry {
     }
 }
 
-/// Returns the letter of a file's kind.
-pub(crate) fn kind_of(meta: &Metadata) -> u8 {
+/// Tells what a file is.
+pub(crate) fn kind_of(meta: &Metadata) -> EntryKind {
     if meta.is_file() {
-        b'f'
+        EntryKind::File
     } else if meta.is_dir() {
-        b'd'
+        EntryKind::Directory
     } else if meta.is_symlink() {
-        b'l'
+        EntryKind::Symlink
     } else {
-        b's'
+        EntryKind::Special
     }
 }
 
@@ -73,7 +55,8 @@ fn emit(out: &mut impl Write, bytes: &[u8]) -> Result<(), Problem> {
         .map_err(|error| Problem::io("sending", &error))
 }
 
-fn list(target: &[u8]) -> Result<(), Problem> {
+/// `guest list PATH`: prints an entry for each file in a folder.
+pub(crate) fn list(target: &[u8]) -> Result<(), Problem> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     for entry in fs::read_dir(path(target)).map_err(|e| Problem::on(target, &e))? {
         let entry = entry.map_err(|e| Problem::on(target, &e))?;
@@ -93,7 +76,8 @@ fn list(target: &[u8]) -> Result<(), Problem> {
     out.flush().map_err(|error| Problem::io("sending", &error))
 }
 
-fn stat(target: &[u8]) -> Result<(), Problem> {
+/// `guest stat PATH`: prints one entry; a link is not followed.
+pub(crate) fn stat(target: &[u8]) -> Result<(), Problem> {
     let meta = fs::symlink_metadata(path(target)).map_err(|e| Problem::on(target, &e))?;
     let name = path(target)
         .file_name()
@@ -107,12 +91,19 @@ fn stat(target: &[u8]) -> Result<(), Problem> {
     emit(&mut out, &wire::end_bytes())
 }
 
-fn rename(from: &[u8], to: &[u8]) -> Result<(), Problem> {
+/// `guest mkdir PATH`: makes a folder and those above it.
+pub(crate) fn make_dir(target: &[u8]) -> Result<(), Problem> {
+    fs::create_dir_all(path(target)).map_err(|e| Problem::on(target, &e))
+}
+
+/// `guest rename FROM TO`: what has the new name is replaced.
+pub(crate) fn rename(from: &[u8], to: &[u8]) -> Result<(), Problem> {
     fs::symlink_metadata(path(from)).map_err(|e| Problem::on(from, &e))?;
     fs::rename(path(from), path(to)).map_err(|e| Problem::on(to, &e))
 }
 
-fn delete(target: &[u8], recursive: bool) -> Result<(), Problem> {
+/// `guest delete PATH HOW`: removes a file, an empty folder, or one with all in it.
+pub(crate) fn delete(target: &[u8], recursive: bool) -> Result<(), Problem> {
     let meta = fs::symlink_metadata(path(target)).map_err(|e| Problem::on(target, &e))?;
     let done = match (meta.is_dir(), recursive) {
         (true, true) => fs::remove_dir_all(path(target)),
@@ -122,13 +113,11 @@ fn delete(target: &[u8], recursive: bool) -> Result<(), Problem> {
     done.map_err(|e| Problem::on(target, &e))
 }
 
-fn read(target: &[u8], limit: Option<&[u8]>) -> Result<(), Problem> {
-    let limit = limit
-        .and_then(|text| std::str::from_utf8(text).ok()?.parse().ok())
-        .unwrap_or(u64::MAX);
+/// `guest read PATH [LIMIT]`: prints a regular file, or its first bytes.
+pub(crate) fn read(target: &[u8], limit: Option<u64>) -> Result<(), Problem> {
     let file = open_file(target)?;
     let mut out = io::stdout().lock();
-    copy(&mut file.take(limit), &mut out).map_err(|e| Problem::on(target, &e))
+    copy(&mut file.take(limit.unwrap_or(u64::MAX)), &mut out).map_err(|e| Problem::on(target, &e))
 }
 
 /// Opens a regular file; a pipe or device would hang or never end.
@@ -159,14 +148,15 @@ fn copy(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
 }
 
 /// Replaces a file only when all of its new content has arrived; a cut-off stream leaves the old one.
-fn write(target: &[u8], mode: Option<&[u8]>) -> Result<(), Problem> {
+///
+/// `guest write PATH [MODE]`: the content is in records on standard input.
+pub(crate) fn write(target: &[u8], mode: Option<u32>) -> Result<(), Problem> {
     let real = fs::canonicalize(path(target)).unwrap_or_else(|_| path(target).to_path_buf());
     let old = fs::metadata(&real).ok();
     if old.as_ref().is_some_and(Metadata::is_dir) {
         return Err(Problem::on(target, &io::ErrorKind::IsADirectory.into()));
     }
-    let asked = mode.and_then(|text| u32::from_str_radix(std::str::from_utf8(text).ok()?, 8).ok());
-    let mode = asked
+    let mode = mode
         .or(old.map(|meta| meta.mode() & 0o7777))
         .unwrap_or(0o644);
     let parent = real.parent().unwrap_or(Path::new("/"));

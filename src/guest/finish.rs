@@ -1,18 +1,18 @@
 //! How every verb of the guest ends: an end mark on both streams, and a trailer that says how it went.
 
-use std::collections::BTreeMap;
 use std::env;
 use std::io::{self, Write};
 use std::process::exit;
 
-use crate::{ends, wire};
+use crate::ends;
+use crate::wire::{self, ProblemKind, Trailer};
 
 /// Longest message in a trailer, so that mark and trailer are written in one piece.
 const LONGEST_MESSAGE: usize = 600;
 
 /// Why a verb failed, in a word that the engine knows and a sentence for people.
 pub(crate) struct Problem {
-    kind: &'static str,
+    kind: ProblemKind,
     message: String,
 }
 
@@ -20,7 +20,7 @@ impl Problem {
     /// Describes a request that makes no sense.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self {
-            kind: "invalid",
+            kind: ProblemKind::Invalid,
             message: message.into(),
         }
     }
@@ -43,17 +43,17 @@ impl Problem {
     }
 }
 
-fn kind_of(error: &io::Error) -> &'static str {
+fn kind_of(error: &io::Error) -> ProblemKind {
     use io::ErrorKind as Kind;
     match error.kind() {
-        Kind::NotFound => "not_found",
-        Kind::PermissionDenied | Kind::ReadOnlyFilesystem => "denied",
-        Kind::AlreadyExists | Kind::DirectoryNotEmpty | Kind::ResourceBusy => "conflict",
-        Kind::StorageFull | Kind::QuotaExceeded => "no_space",
+        Kind::NotFound => ProblemKind::NotFound,
+        Kind::PermissionDenied | Kind::ReadOnlyFilesystem => ProblemKind::Denied,
+        Kind::AlreadyExists | Kind::DirectoryNotEmpty | Kind::ResourceBusy => ProblemKind::Conflict,
+        Kind::StorageFull | Kind::QuotaExceeded => ProblemKind::NoSpace,
         Kind::IsADirectory | Kind::NotADirectory | Kind::InvalidInput | Kind::InvalidFilename => {
-            "invalid"
+            ProblemKind::Invalid
         }
-        _ => "internal",
+        _ => ProblemKind::Internal,
     }
 }
 
@@ -100,37 +100,30 @@ impl Finish {
     /// Ends after a verb on files or sessions.
     pub(crate) fn done(&self, outcome: Result<(), Problem>) -> ! {
         match outcome {
-            Ok(()) => self.end(
-                0,
-                &BTreeMap::from([("cause", "exit".to_owned()), ("code", "0".to_owned())]),
-            ),
-            Err(problem) => self.failed(&problem),
+            Ok(()) => self.end(&Trailer::exit(0)),
+            Err(Problem { kind, message }) => {
+                let message = message.chars().take(LONGEST_MESSAGE).collect();
+                self.end(&Trailer {
+                    problem: Some((kind, message)),
+                    ..Trailer::exit(1)
+                })
+            }
         }
     }
 
-    fn failed(&self, problem: &Problem) -> ! {
-        let message: String = problem.message.chars().take(LONGEST_MESSAGE).collect();
-        let fields = BTreeMap::from([
-            ("cause", "exit".to_owned()),
-            ("code", "1".to_owned()),
-            ("error", problem.kind.to_owned()),
-            ("message", message),
-        ]);
-        self.end(1, &fields)
-    }
-
     /// Writes mark and trailer, and exits. A reader that is gone needs neither.
-    pub(crate) fn end(&self, code: i32, fields: &BTreeMap<&str, String>) -> ! {
+    pub(crate) fn end(&self, trailer: &Trailer) -> ! {
         if let Some(id) = &self.exec {
-            ends::leave(id, fields);
+            ends::leave(id, trailer);
         }
         if let Some(mark) = &self.mark {
             let mut out = io::stdout().lock();
             let _ = out.write_all(mark).and_then(|()| out.flush());
             let mut last = mark.clone();
-            last.extend(wire::trailer_bytes(fields));
+            last.extend(trailer.encode().into_bytes());
+            last.push(b'\n');
             let _ = io::stderr().lock().write_all(&last);
         }
-        exit(code)
+        exit(trailer.code.unwrap_or(0))
     }
 }

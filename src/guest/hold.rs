@@ -18,16 +18,15 @@ use crate::wire::{self, Decoder};
 const LAST_WRITE: Duration = Duration::from_millis(300);
 
 /// `guest hold PATH`: makes a file beside PATH, tells its name and owner, and waits for the word.
-pub(crate) fn hold(words: &[String]) -> Result<(), Problem> {
-    let target = wire::unescape(words.first().map(String::as_str).unwrap_or_default());
-    let place = path(&target);
+pub(crate) fn hold(target: &[u8]) -> Result<(), Problem> {
+    let place = path(target);
     if place.is_dir() {
-        return Err(Problem::on(&target, &io::ErrorKind::IsADirectory.into()));
+        return Err(Problem::on(target, &io::ErrorKind::IsADirectory.into()));
     }
     let held = part(place);
-    announce(&held).map_err(|error| Problem::on(&target, &error))?;
+    announce(&held).map_err(|error| Problem::on(target, &error))?;
     let done = for_each_record(&mut Decoder::default(), |_| Ok(()))
-        .and_then(|()| settle(&held, place).map_err(|error| Problem::on(&target, &error)));
+        .and_then(|()| settle(&held, place).map_err(|error| Problem::on(target, &error)));
     match done {
         // What was replaced goes with this process; nobody has to wait for that.
         Ok(replaced) => std::mem::forget(replaced),

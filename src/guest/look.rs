@@ -10,10 +10,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::files::kind_of;
 use crate::finish::Problem;
-use crate::{processes, wire};
+use crate::processes::{self, PROC};
+use crate::wire::{
+    self,
+    report::{ChangeLine, ProcessLine},
+};
 
-/// Ticks of the kernel's clock in a second; the same on every Linux.
-const TICKS: f64 = 100.0;
+/// A tick of the kernel's clock; the same on every Linux.
+const MILLIS_PER_TICK: u64 = 10;
 
 /// Longest walk through the files of a sandbox.
 const LONGEST_WALK: Duration = Duration::from_secs(2);
@@ -21,69 +25,83 @@ const LONGEST_WALK: Duration = Duration::from_secs(2);
 /// How much of a command line is told.
 const LONGEST_COMMAND: usize = 4096;
 
-/// `guest top`: prints a line for each process but this one: pid, parent, state, milliseconds of processor time and of age,
-/// bytes of memory, user and command line, the last two escaped.
+/// `guest top`: prints a line for each process but this one.
 pub(crate) fn top() -> Result<(), Problem> {
     let uptime = fs::read_to_string("/proc/uptime").unwrap_or_default();
-    let uptime: f64 = uptime
-        .split(' ')
-        .next()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(0.0);
     let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let table = ProcessTable {
+        proc: Path::new(PROC),
+        uptime_millis: uptime_millis(&uptime),
+        users: &users,
+    };
     let mut out = BufWriter::new(io::stdout().lock());
-    for pid in processes::all()
-        .into_iter()
-        .filter(|pid| *pid != std::process::id())
-    {
+    let others = processes::all();
+    for pid in others.into_iter().filter(|pid| *pid != std::process::id()) {
         // A process may end between the listing and the look at it; then it is not there.
-        if let Some(line) = process(pid, uptime, &users) {
-            out.write_all(line.as_bytes())
-                .map_err(|e| Problem::io("writing", &e))?;
+        if let Some(line) = table.process(pid) {
+            writeln!(out, "{}", line.encode()).map_err(|e| Problem::io("writing", &e))?;
         }
     }
     out.flush().map_err(|e| Problem::io("writing", &e))
 }
 
-fn process(pid: u32, uptime: f64, users: &str) -> Option<String> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let (before, after) = stat.rsplit_once(')')?;
-    let fields: Vec<&str> = after.split_whitespace().collect();
-    let ticks = |at: usize| {
-        fields
-            .get(at)
-            .and_then(|text| text.parse::<f64>().ok())
-            .unwrap_or(0.0)
-    };
-    let of_status = |key: &str| {
-        status
-            .lines()
-            .find_map(|line| line.strip_prefix(key)?.split_whitespace().next())
-    };
-    let memory: u64 = of_status("VmRSS:")
-        .and_then(|kib| kib.parse().ok())
-        .unwrap_or(0);
-    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let command = match line.strip_suffix(b"\0").unwrap_or(&line) {
-        // The kernel's own threads and zombies have no command line, only a name.
-        b"" => format!("[{}]", before.split_once('(').map_or("", |(_, name)| name)).into_bytes(),
-        words => words
-            .iter()
-            .take(LONGEST_COMMAND)
-            .map(|byte| if *byte == 0 { b' ' } else { *byte })
-            .collect(),
-    };
-    Some(format!(
-        "{pid} {} {} {:.0} {:.0} {} {} {}\n",
-        fields.get(1)?,
-        fields.first()?,
-        (ticks(11) + ticks(12)) / TICKS * 1000.0,
-        (uptime - ticks(19) / TICKS).max(0.0) * 1000.0,
-        memory * 1024,
-        wire::escape(user(of_status("Uid:")?, users).as_bytes()),
-        wire::escape(&command),
-    ))
+/// Reads how long the machine runs, which the kernel tells in seconds and hundredths.
+fn uptime_millis(text: &str) -> u64 {
+    let (seconds, rest) = text.split_once('.').unwrap_or((text, ""));
+    let hundredths = rest.get(..2).and_then(|digits| digits.parse().ok());
+    let seconds: u64 = seconds.trim().parse().unwrap_or(0);
+    seconds * 1000 + hundredths.unwrap_or(0) * 10
+}
+
+/// What is needed to describe processes.
+struct ProcessTable<'a> {
+    proc: &'a Path,
+    uptime_millis: u64,
+    /// The text of `/etc/passwd`.
+    users: &'a str,
+}
+
+impl ProcessTable<'_> {
+    fn process(&self, pid: u32) -> Option<ProcessLine> {
+        let folder = self.proc.join(pid.to_string());
+        let stat = fs::read_to_string(folder.join("stat")).ok()?;
+        let status = fs::read_to_string(folder.join("status")).ok()?;
+        // The name in between may hold anything, so the fields are found from behind it.
+        let (before, after) = stat.rsplit_once(')')?;
+        let name = before.split_once('(').map_or("", |(_, name)| name);
+        let fields: Vec<&str> = after.split_whitespace().collect();
+        let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
+        let millis = |at: usize| number(at).unwrap_or(0) * MILLIS_PER_TICK;
+        let of_status = |key: &str| {
+            let mut lines = status.lines();
+            lines.find_map(|line| line.strip_prefix(key)?.split_whitespace().next())
+        };
+        let memory = of_status("VmRSS:").and_then(|kib| kib.parse::<u64>().ok());
+        let line = fs::read(folder.join("cmdline")).unwrap_or_default();
+        Some(ProcessLine {
+            pid,
+            parent: u32::try_from(number(1)?).ok()?,
+            state: fields.first()?.chars().next()?,
+            cpu_millis: millis(11) + millis(12),
+            age_millis: self.uptime_millis.saturating_sub(millis(19)),
+            memory_bytes: memory.unwrap_or(0) * 1024,
+            user: user(of_status("Uid:")?, self.users).to_owned(),
+            command: command(&line, name),
+        })
+    }
+}
+
+/// Writes a command line for people. The kernel's own threads and zombies have none, only a name.
+fn command(line: &[u8], name: &str) -> Vec<u8> {
+    match line.strip_suffix(b"\0").unwrap_or(line) {
+        b"" => format!("[{name}]").into_bytes(),
+        words => {
+            let words = words.iter().take(LONGEST_COMMAND);
+            words
+                .map(|byte| if *byte == 0 { b' ' } else { *byte })
+                .collect()
+        }
+    }
 }
 
 /// Finds the name of a user.
@@ -96,26 +114,22 @@ fn user<'a>(uid: &'a str, users: &'a str) -> &'a str {
         .unwrap_or(uid)
 }
 
-/// `guest changes MOST PATH…`: prints what below the paths is newer than the sandbox: `A` or `C`, kind, size, seconds, path;
-/// and, if that is more than `MOST`, `more COUNT`. The paths themselves are not told, and other file systems not entered.
-pub(crate) fn changes(words: &[String]) -> Result<(), Problem> {
-    let (most, roots) = words
-        .split_first()
-        .ok_or_else(|| Problem::invalid("no path was given"))?;
+/// `guest changes MOST PATH…`: prints what below the paths is newer than the sandbox, and how much more there is than `MOST`.
+/// The paths themselves are not told, and other file systems not entered.
+pub(crate) fn changes(most: u64, roots: &[Vec<u8>]) -> Result<(), Problem> {
     // The engine puts the guest in last, when everything that came with the image is in its place.
     let born =
         fs::metadata(wire::GUEST_PATH).map_err(|e| Problem::on(wire::GUEST_PATH.as_bytes(), &e))?;
     let mut walk = Walk {
         born: moment(&born),
         made: born.created().ok(),
-        most: most.parse().unwrap_or(0),
+        most,
         told: 0,
         more: 0,
         out: BufWriter::new(io::stdout().lock()),
     };
     for root in roots {
-        let root = wire::unescape(root);
-        let root = crate::files::path(&root);
+        let root = crate::files::path(root);
         if let Ok(meta) = fs::metadata(root) {
             walk.folder(root, meta.dev())
                 .map_err(|e| Problem::on(root.as_os_str().as_bytes(), &e))?;
@@ -126,12 +140,11 @@ pub(crate) fn changes(words: &[String]) -> Result<(), Problem> {
 
 /// `guest size PATH`: prints how many bytes the files below the path take on its disk. A walk that takes too long ends early
 /// and tells what it has found: at least so much.
-pub(crate) fn size(words: &[String]) -> Result<(), Problem> {
-    let root = wire::unescape(words.first().map(String::as_str).unwrap_or_default());
-    let top = fs::metadata(crate::files::path(&root)).map_err(|e| Problem::on(&root, &e))?;
+pub(crate) fn size(root: &[u8]) -> Result<(), Problem> {
+    let top = fs::metadata(crate::files::path(root)).map_err(|e| Problem::on(root, &e))?;
     let end = Instant::now() + LONGEST_WALK;
     let (mut bytes, mut counted) = (0, HashSet::new());
-    let mut folders = vec![crate::files::path(&root).to_path_buf()];
+    let mut folders = vec![crate::files::path(root).to_path_buf()];
     while let Some(folder) = folders.pop().filter(|_| Instant::now() < end) {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             let Ok(meta) = entry.metadata() else { continue };
@@ -195,19 +208,19 @@ impl<W: Write> Walk<W> {
             return Ok(());
         }
         self.told += 1;
-        let (letter, kind) = (if is_new { 'A' } else { 'C' }, char::from(kind_of(meta)));
-        let path = wire::escape(place.as_os_str().as_bytes());
-        writeln!(
-            self.out,
-            "{letter} {kind} {} {} {path}",
-            meta.len(),
-            meta.mtime()
-        )
+        let change = ChangeLine::File {
+            is_new,
+            kind: kind_of(meta),
+            size: meta.len(),
+            seconds: meta.mtime(),
+            path: place.as_os_str().as_bytes().to_vec(),
+        };
+        writeln!(self.out, "{}", change.encode())
     }
 
     fn finish(mut self) -> io::Result<()> {
         if self.more > 0 {
-            writeln!(self.out, "more {}", self.more)?;
+            writeln!(self.out, "{}", ChangeLine::More(self.more).encode())?;
         }
         self.out.flush()
     }

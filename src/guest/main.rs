@@ -22,6 +22,7 @@ mod hold;
 mod keeper;
 mod kernel;
 mod look;
+mod probe;
 mod processes;
 mod session;
 mod sockets;
@@ -35,38 +36,49 @@ use std::env;
 use std::process::exit;
 
 use finish::{Finish, Problem};
+use wire::Call;
 
 fn main() {
     let words: Vec<String> = env::args().skip(1).collect();
-    let (verb, rest) = match words.split_first() {
-        Some((verb, rest)) => (verb.as_str(), rest),
-        None => ("", &[][..]),
-    };
-    if !matches!(verb, "init" | "keeper") {
+    let call = Call::parse(&words);
+    if !matches!(call, Ok(Call::Init | Call::Keeper)) {
         sys::widen_pipes();
     }
-    match verb {
-        "init" => idle(),
-        "keeper" => keeper::run(),
-        "exec" => exec::run(rest),
-        "kill" => Finish::from_environment().done(processes::kill_exec(rest)),
-        "save" => exit(session::save(rest)),
-        "list" | "stat" | "mkdir" | "rename" | "delete" | "read" | "write" => {
-            Finish::from_environment().done(files::run(verb, rest))
+    match call {
+        Ok(Call::Init) => idle(),
+        Ok(Call::Keeper) => keeper::run(),
+        Ok(Call::Exec(exec)) => exec::run(&exec),
+        Ok(Call::Save(session)) => {
+            session::save(&session);
+            exit(0)
         }
-        "pack" => Finish::from_environment().done(tree::pack(rest)),
-        "unpack" => Finish::from_environment().done(tree::unpack(rest)),
-        "hold" => Finish::from_environment().done(hold::hold(rest)),
-        "sessions" => Finish::from_environment().done(session::list()),
-        "forget" => Finish::from_environment().done(session::forget(rest)),
-        "top" => Finish::from_environment().done(look::top()),
-        "changes" => Finish::from_environment().done(look::changes(rest)),
-        "size" => Finish::from_environment().done(look::size(rest)),
-        "execs" => Finish::from_environment().done(ends::list()),
-        "probe" => Finish::from_environment().done(processes::probe()),
-        other => Finish::from_environment().done(Err(Problem::invalid(format!(
-            "the guest does not know `{other}`"
-        )))),
+        Ok(call) => Finish::from_environment().done(answer(&call)),
+        Err(reason) => Finish::from_environment().done(Err(Problem::invalid(reason))),
+    }
+}
+
+/// Does what a verb asks that ends with its answer.
+fn answer(call: &Call) -> Result<(), Problem> {
+    match call {
+        Call::Kill(exec) => processes::kill_exec(exec),
+        Call::List(path) => files::list(path),
+        Call::Stat(path) => files::stat(path),
+        Call::MakeDir(path) => files::make_dir(path),
+        Call::Rename { from, to } => files::rename(from, to),
+        Call::Delete { path, recursive } => files::delete(path, *recursive),
+        Call::Read { path, limit } => files::read(path, *limit),
+        Call::Write { path, mode } => files::write(path, *mode),
+        Call::Pack(path) => tree::pack(path),
+        Call::Unpack(path) => tree::unpack(path),
+        Call::Hold(path) => hold::hold(path),
+        Call::Sessions => session::list(),
+        Call::Forget(session) => session::forget(session),
+        Call::Top => look::top(),
+        Call::Changes { most, roots } => look::changes(*most, roots),
+        Call::Size(path) => look::size(path),
+        Call::Execs => ends::list(),
+        Call::Probe => probe::probe(),
+        Call::Init | Call::Keeper | Call::Exec(_) | Call::Save(_) => Ok(()),
     }
 }
 

@@ -14,7 +14,7 @@ use std::process::Command;
 use std::time::UNIX_EPOCH;
 
 use crate::finish::Problem;
-use crate::wire;
+use crate::wire::{self, report::SessionLine};
 
 /// Variables that belong to one shell or one exec, not to the session.
 const PRIVATE: [&str; 6] = [
@@ -118,8 +118,10 @@ fn file_of(name: &str) -> PathBuf {
 }
 
 /// `guest save NAME`: keeps this process's directory and variables; a failure must not change the command's own result.
-pub(crate) fn save(words: &[String]) -> i32 {
-    let Some(name) = words.first() else { return 0 };
+pub(crate) fn save(name: &str) {
+    if name.is_empty() {
+        return;
+    }
     let mut state = env::current_dir()
         .unwrap_or_else(|_| PathBuf::from("/"))
         .into_os_string()
@@ -141,7 +143,6 @@ pub(crate) fn save(words: &[String]) -> i32 {
     if kept.is_err() {
         let _ = fs::remove_file(fresh);
     }
-    0
 }
 
 /// Makes the folder so that every user of the sandbox can keep sessions there.
@@ -153,7 +154,7 @@ fn make_dir() -> std::io::Result<()> {
     Ok(())
 }
 
-/// `guest sessions`: prints a line for each: name, directory, number of variables, seconds since 1970.
+/// `guest sessions`: prints a line for each.
 pub(crate) fn list() -> Result<(), Problem> {
     let mut out = std::io::stdout().lock();
     for entry in fs::read_dir(wire::SESSION_DIR)
@@ -167,21 +168,22 @@ pub(crate) fn list() -> Result<(), Problem> {
         }
         let state = fs::read(entry.path()).unwrap_or_default();
         let mut fields = state.split(|b| *b == 0);
-        let dir = wire::escape(fields.next().unwrap_or_default());
-        let changed = entry.metadata().and_then(|m| m.modified()).ok();
-        let seconds = changed
-            .and_then(|t| t.duration_since(UNIX_EPOCH).ok())
-            .map_or(0, |d| d.as_secs());
-        let line = format!("{name} {dir} {} {seconds}\n", fields.count());
-        out.write_all(line.as_bytes())
-            .map_err(|e| Problem::io("writing", &e))?;
+        let work_dir = fields.next().unwrap_or_default().to_vec();
+        let changed = entry.metadata().and_then(|meta| meta.modified()).ok();
+        let passed = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let line = SessionLine {
+            name: String::from_utf8_lossy(&wire::unescape(&name)).into_owned(),
+            work_dir,
+            variables: fields.count() as u64,
+            used_seconds: passed.map_or(0, |passed| passed.as_secs().cast_signed()),
+        };
+        writeln!(out, "{}", line.encode()).map_err(|e| Problem::io("writing", &e))?;
     }
     Ok(())
 }
 
 /// `guest forget NAME`: removes a session.
-pub(crate) fn forget(words: &[String]) -> Result<(), Problem> {
-    let name = words.first().map(String::as_str).unwrap_or_default();
+pub(crate) fn forget(name: &str) -> Result<(), Problem> {
     fs::remove_file(file_of(name))
         .map_err(|error| Problem::on(format!("session {name}").as_bytes(), &error))
 }

@@ -11,12 +11,11 @@ use crate::abi::{O_NOFOLLOW, O_PATH};
 use crate::files::{describe, for_each_record, open_file, path};
 use crate::finish::Problem;
 use crate::sys;
-use crate::wire::{self, Decoder, Entry, Record};
+use crate::wire::{self, Decoder, Entry, EntryKind, Record};
 
 /// `guest pack PATH`: writes the tree at PATH, a link at its root followed.
-pub(crate) fn pack(words: &[String]) -> Result<(), Problem> {
-    let target = wire::unescape(words.first().map(String::as_str).unwrap_or_default());
-    let root = fs::canonicalize(path(&target)).map_err(|e| Problem::on(&target, &e))?;
+pub(crate) fn pack(target: &[u8]) -> Result<(), Problem> {
+    let root = fs::canonicalize(path(target)).map_err(|e| Problem::on(target, &e))?;
     let mut out = io::BufWriter::with_capacity(wire::DATA_PIECE, io::stdout().lock());
     pack_one(&root, &[], &mut out)?;
     out.write_all(&wire::end_bytes())
@@ -32,7 +31,7 @@ fn pack_one(root: &Path, name: &[u8], out: &mut impl Write) -> Result<(), Proble
         let meta = fs::symlink_metadata(&place).map_err(|e| Problem::on(shown, &e))?;
         let entry = describe(&name, &place, &meta);
         match entry.kind {
-            b'f' => pack_file(&place, &entry, out)?,
+            EntryKind::File => pack_file(&place, &entry, out)?,
             _ => send(out, &wire::entry_bytes(&entry))?,
         }
         if meta.is_dir() {
@@ -79,9 +78,8 @@ fn pack_file(place: &Path, entry: &Entry, out: &mut impl Write) -> Result<(), Pr
 }
 
 /// `guest unpack PATH`: makes the tree that arrives on standard input, with its root at PATH.
-pub(crate) fn unpack(words: &[String]) -> Result<(), Problem> {
-    let root = wire::unescape(words.first().map(String::as_str).unwrap_or_default());
-    let mut target = Target::new(path(&root));
+pub(crate) fn unpack(root: &[u8]) -> Result<(), Problem> {
+    let mut target = Target::new(path(root));
     let done = for_each_record(&mut Decoder::default(), |record| target.take(record));
     let done = done.and_then(|()| target.close());
     if done.is_err() {
@@ -147,11 +145,11 @@ impl Target {
         };
         let shown = place.as_os_str().as_bytes().to_vec();
         match entry.kind {
-            b'd' => self.make_folder(place, entry.mode),
-            b'l' => replace_link(&place, &entry.target),
-            b'f' => open_new(&self.file_place(&place))
+            EntryKind::Directory => self.make_folder(place, entry.mode),
+            EntryKind::Symlink => replace_link(&place, &entry.target),
+            EntryKind::File => open_new(&self.file_place(&place))
                 .map(|file| self.file = Some((file, place, entry))),
-            _ => Ok(()),
+            EntryKind::Special => Ok(()),
         }
         .map_err(|e| Problem::on(&shown, &e))
     }

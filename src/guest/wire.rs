@@ -1,12 +1,35 @@
-//! The bytes that the guest program and the engine exchange; compiled into both, so that they cannot disagree.
+//! Everything that the engine, the keeper and the guest program say to each other; compiled into both programs, so that they
+//! cannot disagree.
+//!
+//! * [`Call`]: the guest's command line, from its [`Verb`] on.
+//! * [`Trailer`]: its last words, behind the end [`mark`].
+//! * [`Record`]: files and trees, both ways. [`report`]: lines that other verbs print.
+//! * [`KeeperRequest`], [`KeeperAnswer`]: what a keeper of the embedded engine is asked and answers.
+//! * [`plan`]: what a keeper builds. [`JournalLine`]: what happened to sandboxes.
 
+mod call;
+mod journal;
+mod keeper;
+pub mod plan;
 mod records;
+pub mod report;
+mod trailer;
+mod verb;
+mod words;
 
-use std::collections::BTreeMap;
-
-pub use records::{
-    DATA_HEAD, DATA_PIECE, Decoder, Entry, Record, data_head, end_bytes, entry_bytes, padding,
+pub use call::{Call, ExecCall};
+pub use journal::{JOURNAL, JournalEvent, JournalLine};
+pub use keeper::{
+    GuestStreams, KEEPER_DEATH, KEEPER_LOCK, KEEPER_SOCKET, KeeperAnswer, KeeperRequest,
+    REFUSED_PAUSED, RunRequest, StartReport, ZygoteAnswer, ZygoteRequest,
 };
+pub use records::{
+    DATA_HEAD, DATA_PIECE, Decoder, Entry, EntryKind, Record, data_head, end_bytes, entry_bytes,
+    padding,
+};
+pub use trailer::{Cause, EXIT_CANCELLED, EXIT_TIMEOUT, ProblemKind, Trailer};
+pub use verb::Verb;
+pub use words::{escape, unescape};
 
 /// Where the engine mounts the guest program.
 pub const GUEST_DIR: &str = "/.sandtop";
@@ -20,16 +43,27 @@ pub const ENDS_DIR: &str = "/run/sandtop/ends";
 pub const MARK_VARIABLE: &str = "SANDTOP_END_MARK";
 /// Variable that every process of an exec carries, so that it is found even when it has left the tree.
 pub const EXEC_VARIABLE: &str = "SANDTOP_EXEC";
+/// What the guest's own complaints on standard error start with.
+pub const COMPLAINT: &str = "sandtop: ";
 /// Where a sandbox of the embedded engine shows how often the kernel killed for memory.
 pub const MEMORY_EVENTS: &str = "/.sandtop/memory.events";
-/// A keeper's socket, in the folder of its sandbox.
-pub const KEEPER_SOCKET: &str = "socket";
-/// Locked as long as a keeper lives.
-pub const KEEPER_LOCK: &str = "lock";
-/// When the sandbox last ended, in milliseconds since 1970.
-pub const KEEPER_DEATH: &str = "death";
-/// What happened to the sandboxes of a scope, in the folder above theirs: a line each of milliseconds, id, name, word, detail.
-pub const JOURNAL: &str = "journal";
+
+/// The kernel's word for such kills.
+const OOM_KILL: &str = "oom_kill";
+
+/// Writes a count of kills for memory as the kernel does.
+#[must_use]
+pub fn oom_kills_text(count: u64) -> String {
+    format!("{OOM_KILL} {count}\n")
+}
+
+/// Reads the count of kills for memory, from a cgroup's file or our own.
+#[must_use]
+pub fn oom_kills(text: &str) -> Option<u64> {
+    let counters = text.lines().filter_map(|line| line.split_once(' '));
+    let (_, count) = counters.into_iter().find(|(word, _)| *word == OOM_KILL)?;
+    count.trim().parse().ok()
+}
 
 /// Makes the bytes that end a stream; `secret` is known to the engine and the guest only.
 ///
@@ -40,93 +74,22 @@ pub fn mark(secret: &str) -> Vec<u8> {
     format!("\x1e\x1fsandtop-end:{secret}\0").into_bytes()
 }
 
-/// Writes the last words of the guest: what follows the mark on standard error.
-#[must_use]
-pub fn trailer_bytes(fields: &BTreeMap<&str, String>) -> Vec<u8> {
-    let words: Vec<String> = fields
-        .iter()
-        .map(|(key, value)| format!("{key}={}", escape(value.as_bytes())))
-        .collect();
-    format!("{}\n", words.join(" ")).into_bytes()
-}
-
-/// Reads the last words of the guest.
-#[must_use]
-pub fn trailer_fields(line: &[u8]) -> BTreeMap<String, String> {
-    let text = String::from_utf8_lossy(line);
-    let pairs = text
-        .split_whitespace()
-        .filter_map(|word| word.split_once('='));
-    pairs
-        .map(|(key, value)| {
-            (
-                key.to_owned(),
-                String::from_utf8_lossy(&unescape(value)).into_owned(),
-            )
-        })
-        .collect()
-}
-
-/// Writes any bytes as an argument that survives JSON and command lines.
-#[must_use]
-pub fn escape(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len());
-    for byte in bytes {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' | b',' | b':' => {
-                out.push(char::from(*byte));
-            }
-            other => push_hex(&mut out, *other),
-        }
-    }
-    out
-}
-
-fn push_hex(out: &mut String, byte: u8) {
-    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
-    out.extend(['%', digit(byte >> 4), digit(byte & 15)]);
-}
-
-/// Reads what [`escape`] wrote.
-#[must_use]
-pub fn unescape(text: &str) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = (*first == b'%').then(|| hex_byte(after)).flatten();
-        out.push(code.unwrap_or(*first));
-        rest = after
-            .get(if code.is_some() { 2 } else { 0 }..)
-            .unwrap_or_default();
-    }
-    out
-}
-
-fn hex_byte(digits: &[u8]) -> Option<u8> {
-    let digits = std::str::from_utf8(digits.get(..2)?).ok()?;
-    u8::from_str_radix(digits, 16).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn any_bytes_survive_as_an_argument() {
-        let all: Vec<u8> = (0..=255).collect();
-        assert_eq!(unescape(&escape(&all)), all);
-        assert_eq!(unescape("100%"), b"100%");
-        assert_eq!(escape(b"/a b"), "/a%20b");
+    fn kills_for_memory_are_counted_as_the_kernel_does() {
+        assert_eq!(oom_kills(&oom_kills_text(3)), Some(3));
+        let cgroup = "low 0\nhigh 0\nmax 12\noom 4\noom_kill 2\noom_group_kill 1\n";
+        assert_eq!(oom_kills(cgroup), Some(2));
+        assert_eq!(oom_kills("oom 4\n"), None);
+        assert_eq!(oom_kills("oom_kill many\n"), None);
     }
 
     #[test]
-    fn trailers_survive() {
-        let fields = BTreeMap::from([
-            ("cause", "exit".to_owned()),
-            ("message", "a b=c\n".to_owned()),
-        ]);
-        let read = trailer_fields(&trailer_bytes(&fields));
-        assert_eq!(read.get("message").map(String::as_str), Some("a b=c\n"));
-        assert_eq!(read.get("cause").map(String::as_str), Some("exit"));
+    fn marks_differ_by_their_secret_and_hold_no_line_end() {
+        assert_ne!(mark("a"), mark("b"));
+        assert!(!mark("a").contains(&b'\n'));
     }
 }

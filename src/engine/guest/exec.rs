@@ -7,11 +7,11 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use tokio::time::Instant;
 
 use super::followed::Ticket;
-use super::run::{GuestItem, GuestRun, Trailer};
+use super::run::{GuestItem, GuestRun, exec_end};
 use super::{GuestCall, Guests, Stdio};
 use crate::domain::{Ended, ExecEnd, ExecId, ExecSpec, SandboxId, StdinMode};
 use crate::engine::{ExecItem, Result, RunningExec};
-use crate::guest::wire;
+use crate::guest::wire::{Call, ExecCall, Trailer};
 
 /// How long a sandbox may take to end after its processes did.
 const FALLING: Duration = Duration::from_secs(1);
@@ -46,37 +46,23 @@ pub(super) async fn start(guests: Guests, id: &SandboxId, spec: &ExecSpec) -> Re
 pub(super) fn call(spec: &ExecSpec, stdio: Stdio) -> GuestCall {
     let env = spec.env.iter().map(|(key, value)| format!("{key}={value}"));
     GuestCall {
-        words: words(spec),
+        words: exec_call(spec).encode(),
         env: env.collect(),
         user: spec.user.clone(),
         stdio,
     }
 }
 
-/// Writes the guest's command line; values of variables stay out of it, because command lines are public.
-fn words(spec: &ExecSpec) -> Vec<String> {
-    let mut words = vec!["exec".to_owned(), "--id".to_owned(), spec.id.to_string()];
-    let mut option = |name: &str, value: Option<String>| {
-        if let Some(value) = value {
-            words.extend([name.to_owned(), value]);
-        }
-    };
-    option(
-        "--timeout-ms",
-        spec.timeout.map(|limit| limit.as_millis().to_string()),
-    );
-    option(
-        "--cwd",
-        spec.work_dir
-            .as_ref()
-            .map(|dir| wire::escape(dir.as_bytes())),
-    );
-    option("--session", spec.session.clone());
-    let given: Vec<&str> = spec.env.iter().map(|(key, _)| key.as_str()).collect();
-    option("--given", (!given.is_empty()).then(|| given.join(",")));
-    words.push("--".to_owned());
-    words.extend(spec.argv.iter().cloned());
-    words
+/// Says what the guest is to run; values of variables stay out of it, because command lines are public.
+fn exec_call(spec: &ExecSpec) -> Call {
+    Call::Exec(ExecCall {
+        id: spec.id.to_string(),
+        timeout: spec.timeout,
+        work_dir: spec.work_dir.as_ref().map(|dir| dir.as_bytes().to_vec()),
+        session: spec.session.clone(),
+        given: spec.env.iter().map(|(key, _)| key.clone()).collect(),
+        argv: spec.argv.clone(),
+    })
 }
 
 /// A piped command being followed. Its methods borrow it mutably, because its output may move between threads but not be
@@ -116,9 +102,9 @@ impl Following {
 
     /// Reads the end from the last words; a kill for memory is told apart from any other.
     async fn ended(&mut self, trailer: &Trailer) -> ExecEnd {
-        let mut end = trailer.end();
+        let mut end = exec_end(trailer);
         let killed = matches!(end.ended, Ended::Signal(9) | Ended::Code(137));
-        let oom = match trailer.saw_oom() {
+        let oom = match trailer.saw_oom {
             Some(oom) => oom,
             // The engine's log is late and would blame this exec for the one before; it is the second choice.
             None => killed && self.guests.transport.saw_oom(&self.id, self.started).await,
@@ -169,7 +155,7 @@ pub(super) async fn stays(guests: &Guests, id: &SandboxId) -> bool {
 
 /// Kills every process of an exec; when this returns, the killer is gone, too.
 pub(super) async fn kill(guests: &Guests, id: &SandboxId, exec: &ExecId) -> Result<()> {
-    let call = GuestCall::verb(vec!["kill".to_owned(), exec.to_string()]);
+    let call = GuestCall::new(&Call::Kill(exec.to_string()));
     let (mut run, _stdin) = guests.start(id, call).await?;
     let printed = run.output().await?;
     run.ended().await;

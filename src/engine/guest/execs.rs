@@ -1,40 +1,38 @@
 //! What the guest knows of the execs of its sandbox: which run, and how others ended.
 
-use chrono::DateTime;
+use chrono::{DateTime, Utc};
 
 use super::Guests;
-use super::run::Trailer;
-use crate::domain::{Ended, ExecId, Execs, SandboxId};
+use super::run::exec_end;
+use crate::domain::{Ended, ExecEnd, ExecId, Execs, SandboxId};
 use crate::engine::Result;
-use crate::guest::wire;
+use crate::guest::wire::report::ExecLine;
+use crate::guest::wire::{Call, Trailer};
 
 /// Asks the guest.
 pub(super) async fn look(guests: &Guests, id: &SandboxId) -> Result<Execs> {
-    let text = guests.output(id, vec!["execs".to_owned()]).await?;
+    let text = guests.output(id, &Call::Execs).await?;
     Ok(read(&text))
 }
 
 fn read(text: &[u8]) -> Execs {
     let mut execs = Execs::default();
     for line in String::from_utf8_lossy(text).lines() {
-        match line.split_once(' ') {
-            Some(("run", id)) => execs.running.push(ExecId::new(id)),
-            Some(("end", rest)) => execs.ended.extend(ended(rest)),
-            _ => {}
+        match ExecLine::parse(line) {
+            Some(ExecLine::Running(id)) => execs.running.push(ExecId::new(id)),
+            Some(ExecLine::Ended(id, trailer)) => execs.ended.extend(ended(id, &trailer)),
+            None => {}
         }
     }
     execs
 }
 
 /// Reads the words that an exec left; they come from inside the sandbox, so nothing in them is taken for granted.
-fn ended(line: &str) -> Option<(ExecId, crate::domain::ExecEnd, DateTime<chrono::Utc>)> {
-    let (id, fields) = line.split_once(' ')?;
-    let fields = wire::trailer_fields(fields.as_bytes());
-    let at = DateTime::from_timestamp_millis(fields.get("at_ms")?.parse().ok()?)?;
-    let trailer = Trailer::new(fields);
-    let mut end = trailer.end();
+fn ended(id: String, trailer: &Trailer) -> Option<(ExecId, ExecEnd, DateTime<Utc>)> {
+    let at = DateTime::from_timestamp_millis(trailer.at_millis?)?;
+    let mut end = exec_end(trailer);
     let killed = matches!(end.ended, Ended::Signal(9) | Ended::Code(137));
-    if killed && trailer.saw_oom() == Some(true) {
+    if killed && trailer.saw_oom == Some(true) {
         end.ended = Ended::OutOfMemory;
     }
     Some((ExecId::new(id), end, at))

@@ -5,15 +5,15 @@ use chrono::DateTime;
 use futures_util::stream::{self, StreamExt};
 use tokio::io::AsyncWriteExt;
 
-use super::run::{GuestItem, GuestRun};
+use super::run::{GuestItem, GuestRun, check};
 use super::{GuestCall, Guests, Stdio};
 use crate::domain::{FileEntry, FileKind, SandboxId, SandboxPath, StdinMode, TreeItem};
 use crate::engine::{ByteStream, EngineError, ExecStdin, Result, TreeStream};
-use crate::guest::wire::{self, Decoder, Entry, Record};
+use crate::guest::wire::{self, Call, Decoder, Entry, EntryKind, Record};
 use crate::protocol::FileOp;
 
-fn arg(path: &SandboxPath) -> String {
-    wire::escape(path.as_bytes())
+fn bytes(path: &SandboxPath) -> Vec<u8> {
+    path.as_bytes().to_vec()
 }
 
 /// Does small work on files.
@@ -22,20 +22,20 @@ pub(super) async fn operate(
     id: &SandboxId,
     op: &FileOp,
 ) -> Result<Vec<FileEntry>> {
-    let words = match op {
-        FileOp::List(path) => vec!["list".to_owned(), arg(path)],
-        FileOp::Stat(path) => vec!["stat".to_owned(), arg(path)],
-        FileOp::MakeDir(path) => vec!["mkdir".to_owned(), arg(path)],
-        FileOp::Rename { from, to } => vec!["rename".to_owned(), arg(from), arg(to)],
-        FileOp::Delete { path, recursive } => {
-            vec![
-                "delete".to_owned(),
-                arg(path),
-                if *recursive { "recursive" } else { "one" }.to_owned(),
-            ]
-        }
+    let call = match op {
+        FileOp::List(path) => Call::List(bytes(path)),
+        FileOp::Stat(path) => Call::Stat(bytes(path)),
+        FileOp::MakeDir(path) => Call::MakeDir(bytes(path)),
+        FileOp::Rename { from, to } => Call::Rename {
+            from: bytes(from),
+            to: bytes(to),
+        },
+        FileOp::Delete { path, recursive } => Call::Delete {
+            path: bytes(path),
+            recursive: *recursive,
+        },
     };
-    entries(&guests.output(id, words).await?)
+    entries(&guests.output(id, &call).await?)
 }
 
 fn entries(bytes: &[u8]) -> Result<Vec<FileEntry>> {
@@ -53,14 +53,7 @@ fn entries(bytes: &[u8]) -> Result<Vec<FileEntry>> {
 
 fn from_wire(entry: Entry) -> FileEntry {
     FileEntry {
-        kind: match entry.kind {
-            b'f' => FileKind::File,
-            b'd' => FileKind::Directory,
-            b'l' => FileKind::Symlink {
-                target: entry.target,
-            },
-            _ => FileKind::Special,
-        },
+        kind: file_kind(entry.kind, entry.target),
         name: entry.name,
         size: entry.size,
         mode: entry.mode,
@@ -70,12 +63,22 @@ fn from_wire(entry: Entry) -> FileEntry {
     }
 }
 
+/// Reads what a file is; a link leads to `target`.
+pub(super) fn file_kind(kind: EntryKind, target: Vec<u8>) -> FileKind {
+    match kind {
+        EntryKind::File => FileKind::File,
+        EntryKind::Directory => FileKind::Directory,
+        EntryKind::Symlink => FileKind::Symlink { target },
+        EntryKind::Special => FileKind::Special,
+    }
+}
+
 fn to_wire(entry: FileEntry) -> Entry {
     let (kind, target) = match entry.kind {
-        FileKind::File => (b'f', Vec::new()),
-        FileKind::Directory => (b'd', Vec::new()),
-        FileKind::Symlink { target } => (b'l', target),
-        FileKind::Special => (b's', Vec::new()),
+        FileKind::File => (EntryKind::File, Vec::new()),
+        FileKind::Directory => (EntryKind::Directory, Vec::new()),
+        FileKind::Symlink { target } => (EntryKind::Symlink, target),
+        FileKind::Special => (EntryKind::Special, Vec::new()),
     };
     Entry {
         kind,
@@ -97,14 +100,13 @@ pub(super) async fn read(
     path: &SandboxPath,
     limit: Option<u64>,
 ) -> Result<ByteStream> {
-    let mut words = vec!["read".to_owned(), arg(path)];
-    words.extend(limit.map(|bytes| bytes.to_string()));
-    printed(guests, id, words).await
+    let path = bytes(path);
+    printed(guests, id, &Call::Read { path, limit }).await
 }
 
 /// Streams what a verb prints.
-async fn printed(guests: &Guests, id: &SandboxId, words: Vec<String>) -> Result<ByteStream> {
-    let (mut run, stdin) = guests.start(id, GuestCall::verb(words)).await?;
+async fn printed(guests: &Guests, id: &SandboxId, call: &Call) -> Result<ByteStream> {
+    let (mut run, stdin) = guests.start(id, GuestCall::new(call)).await?;
     let first = step(&mut run).await.transpose()?;
     // The write half keeps the connection open for the engine, so it lives as long as the stream.
     let rest = stream::unfold(Some((run, stdin)), |state| async move {
@@ -124,7 +126,7 @@ async fn printed(guests: &Guests, id: &SandboxId, words: Vec<String>) -> Result<
 async fn step(run: &mut GuestRun) -> Option<Result<Bytes>> {
     match run.next().await {
         GuestItem::Chunk(chunk) => Some(Ok(chunk.bytes)),
-        GuestItem::Trailer(trailer) => trailer.check().err().map(Err),
+        GuestItem::Trailer(trailer) => check(&trailer).err().map(Err),
         GuestItem::Cut => Some(Err(super::cut_off())),
     }
 }
@@ -137,10 +139,9 @@ pub(super) async fn write(
     mode: Option<u32>,
     content: ByteStream,
 ) -> Result<()> {
-    let mut words = vec!["write".to_owned(), arg(path)];
-    words.extend(mode.map(|bits| format!("{bits:o}")));
+    let path = bytes(path);
     let items = content.map(|bytes| bytes.map(TreeItem::Data)).boxed();
-    send(guests, id, words, items).await
+    send(guests, id, &Call::Write { path, mode }, items).await
 }
 
 /// Reads a tree.
@@ -149,7 +150,7 @@ pub(super) async fn pack(
     id: &SandboxId,
     path: &SandboxPath,
 ) -> Result<TreeStream> {
-    let bytes = printed(guests, id, vec!["pack".to_owned(), arg(path)]).await?;
+    let bytes = printed(guests, id, &Call::Pack(bytes(path))).await?;
     let records = stream::unfold(
         (bytes, Decoder::default()),
         |(mut bytes, mut decoder)| async move {
@@ -191,7 +192,7 @@ pub(super) async fn unpack(
     path: &SandboxPath,
     tree: TreeStream,
 ) -> Result<()> {
-    send(guests, id, vec!["unpack".to_owned(), arg(path)], tree).await
+    send(guests, id, &Call::Unpack(bytes(path)), tree).await
 }
 
 /// A place in a sandbox that is kept for a file; dropped before the file is whole, nothing of it stays.
@@ -211,7 +212,7 @@ impl Held {
         loop {
             match self.run.next().await {
                 GuestItem::Chunk(_) => {}
-                GuestItem::Trailer(trailer) => return trailer.check(),
+                GuestItem::Trailer(trailer) => return check(&trailer),
                 GuestItem::Cut => return Err(super::cut_off()),
             }
         }
@@ -222,7 +223,7 @@ impl Held {
 pub(super) async fn hold(guests: &Guests, id: &SandboxId, path: &SandboxPath) -> Result<Held> {
     let call = GuestCall {
         stdio: Stdio::Pipes(StdinMode::Piped),
-        ..GuestCall::verb(vec!["hold".to_owned(), arg(path)])
+        ..GuestCall::new(&Call::Hold(bytes(path)))
     };
     let (mut run, stdin) = guests.start(id, call).await?;
     let mut decoder = Decoder::default();
@@ -230,7 +231,7 @@ pub(super) async fn hold(guests: &Guests, id: &SandboxId, path: &SandboxPath) ->
         match run.next().await {
             GuestItem::Chunk(chunk) => decoder.push(&chunk.bytes),
             GuestItem::Trailer(trailer) => {
-                trailer.check()?;
+                check(&trailer)?;
                 return Err(super::cut_off());
             }
             GuestItem::Cut => return Err(super::cut_off()),
@@ -243,15 +244,10 @@ pub(super) async fn hold(guests: &Guests, id: &SandboxId, path: &SandboxPath) ->
 }
 
 /// Feeds records to a verb while listening to it, so that its complaint is heard before everything is sent.
-async fn send(
-    guests: &Guests,
-    id: &SandboxId,
-    words: Vec<String>,
-    items: TreeStream,
-) -> Result<()> {
+async fn send(guests: &Guests, id: &SandboxId, call: &Call, items: TreeStream) -> Result<()> {
     let call = GuestCall {
         stdio: Stdio::Pipes(StdinMode::Piped),
-        ..GuestCall::verb(words)
+        ..GuestCall::new(call)
     };
     let (mut run, stdin) = guests.start(id, call).await?;
     let feeding = feed(stdin, items);
@@ -261,7 +257,7 @@ async fn send(
         tokio::select! {
             item = run.next() => match item {
                 GuestItem::Chunk(_) => {}
-                GuestItem::Trailer(trailer) => return trailer.check(),
+                GuestItem::Trailer(trailer) => return check(&trailer),
                 GuestItem::Cut => return Err(super::cut_off()),
             },
             // An error of the source drops the connection without an end record: the guest then keeps the old file.

@@ -5,15 +5,15 @@ use std::time::Duration;
 use chrono::DateTime;
 
 use super::Guests;
-use crate::domain::{
-    Change, ChangeKind, ChangedFile, Changes, FileKind, Process, SandboxId, SandboxPath,
-};
+use super::files::file_kind;
+use crate::domain::{Change, ChangeKind, ChangedFile, Changes, Process, SandboxId, SandboxPath};
 use crate::engine::{EngineError, Result};
-use crate::guest::wire;
+use crate::guest::wire::Call;
+use crate::guest::wire::report::{ChangeLine, ProcessLine};
 
 /// Lists processes as they are seen inside.
 pub(super) async fn processes(guests: &Guests, id: &SandboxId) -> Result<Vec<Process>> {
-    let lines = guests.output(id, vec!["top".to_owned()]).await?;
+    let lines = guests.output(id, &Call::Top).await?;
     let lines = String::from_utf8_lossy(&lines);
     let mut found: Vec<Process> = lines.lines().filter_map(process).collect();
     found.sort_by_key(|process| process.pid);
@@ -21,30 +21,23 @@ pub(super) async fn processes(guests: &Guests, id: &SandboxId) -> Result<Vec<Pro
 }
 
 fn process(line: &str) -> Option<Process> {
-    let mut fields = line.split(' ');
-    let number = |field: Option<&str>| field?.parse::<u64>().ok();
-    let (pid, parent) = (number(fields.next())?, number(fields.next())?);
-    let state = fields.next()?.chars().next()?;
-    let cpu_time = Duration::from_millis(number(fields.next())?);
-    let age = Duration::from_millis(number(fields.next())?);
-    let memory_bytes = number(fields.next())?;
-    let text = |word: &str| String::from_utf8_lossy(&wire::unescape(word)).into_owned();
+    let line = ProcessLine::parse(line)?;
     Some(Process {
-        pid: u32::try_from(pid).ok()?,
-        parent: u32::try_from(parent).ok()?,
-        user: text(fields.next()?),
-        state,
-        cpu_time,
-        memory_bytes,
-        age,
-        command: text(fields.next()?),
+        pid: line.pid,
+        parent: line.parent,
+        user: line.user,
+        state: line.state,
+        cpu_time: Duration::from_millis(line.cpu_millis),
+        memory_bytes: line.memory_bytes,
+        age: Duration::from_millis(line.age_millis),
+        command: String::from_utf8_lossy(&line.command).into_owned(),
     })
 }
 
 /// Measures the files of the work directory.
 pub(super) async fn size(guests: &Guests, id: &SandboxId, work_dir: &SandboxPath) -> Result<u64> {
-    let words = vec!["size".to_owned(), wire::escape(work_dir.as_bytes())];
-    let text = guests.output(id, words).await?;
+    let call = Call::Size(work_dir.as_bytes().to_vec());
+    let text = guests.output(id, &call).await?;
     let bytes = String::from_utf8_lossy(&text).trim().parse();
     bytes.map_err(|_| EngineError::internal("the guest gave no size"))
 }
@@ -56,17 +49,16 @@ pub(super) async fn add_changes(
     work_dir: &SandboxPath,
     changes: &mut Changes,
 ) -> Result<()> {
-    let words = vec![
-        "changes".to_owned(),
-        Changes::MOST.to_string(),
-        wire::escape(work_dir.as_bytes()),
-        "/tmp".to_owned(),
-    ];
-    let lines = guests.output(id, words).await?;
+    let call = Call::Changes {
+        most: Changes::MOST as u64,
+        roots: vec![work_dir.as_bytes().to_vec(), b"/tmp".to_vec()],
+    };
+    let lines = guests.output(id, &call).await?;
     for line in String::from_utf8_lossy(&lines).lines() {
-        match line.strip_prefix("more ") {
-            Some(count) => changes.left_out += count.parse::<u64>().unwrap_or(0),
-            None => changes.files.extend(own(line)),
+        match ChangeLine::parse(line) {
+            Some(ChangeLine::More(count)) => changes.left_out += count,
+            Some(file) => changes.files.extend(change(file)),
+            None => {}
         }
     }
     changes.looked_at.push(work_dir.to_string());
@@ -77,27 +69,28 @@ pub(super) async fn add_changes(
     Ok(())
 }
 
-fn own(line: &str) -> Option<Change> {
-    let mut fields = line.split(' ');
-    let kind = match fields.next()? {
-        "A" => ChangeKind::Added,
-        _ => ChangeKind::Changed,
-    };
-    let file = match fields.next()? {
-        "f" => FileKind::File,
-        "d" => FileKind::Directory,
-        "l" => FileKind::Symlink { target: Vec::new() },
-        _ => FileKind::Special,
-    };
-    let size = fields.next()?.parse().ok()?;
-    let modified_at = DateTime::from_timestamp(fields.next()?.parse().ok()?, 0)?;
-    Some(Change {
-        path: SandboxPath::parse(&wire::unescape(fields.next()?)).ok()?,
+fn change(line: ChangeLine) -> Option<Change> {
+    let ChangeLine::File {
+        is_new,
         kind,
+        size,
+        seconds,
+        path,
+    } = line
+    else {
+        return None;
+    };
+    Some(Change {
+        path: SandboxPath::parse(&path).ok()?,
+        kind: if is_new {
+            ChangeKind::Added
+        } else {
+            ChangeKind::Changed
+        },
         now: Some(ChangedFile {
-            kind: file,
+            kind: file_kind(kind, Vec::new()),
             size,
-            modified_at,
+            modified_at: DateTime::from_timestamp(seconds, 0)?,
         }),
     })
 }
@@ -117,9 +110,9 @@ mod tests {
         );
         assert_eq!(found.cpu_time, Duration::from_millis(1500));
         assert_eq!(process("12 1 S"), None);
-        let change = own("C l 3 100 /workspace/a%0ab").expect("a change");
+        let line = ChangeLine::parse("C l 3 100 /workspace/a%0ab").expect("a line");
+        let change = change(line).expect("a change");
         assert_eq!(change.path.as_bytes(), b"/workspace/a\nb");
         assert_eq!(change.kind, ChangeKind::Changed);
-        assert_eq!(own("A f x y z"), None);
     }
 }

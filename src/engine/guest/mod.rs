@@ -24,7 +24,8 @@ use crate::domain::{
     Changes, ExecId, ExecSpec, Execs, FileEntry, OutputChunk, Process, SandboxId, SandboxPath,
     StdinMode, TtySize,
 };
-use crate::guest::wire;
+use crate::guest::wire::report::SessionLine;
+use crate::guest::wire::{self, Call};
 use crate::protocol::{FailureKind, FileOp, SessionInfo};
 pub(super) use files::Held;
 use followed::Followed;
@@ -52,10 +53,10 @@ pub(super) struct GuestCall {
 }
 
 impl GuestCall {
-    /// Describes a verb that reads nothing.
-    fn verb(words: Vec<String>) -> Self {
+    /// Describes a call that reads nothing.
+    fn new(call: &Call) -> Self {
         Self {
-            words,
+            words: call.encode(),
             env: Vec::new(),
             user: None,
             stdio: Stdio::Pipes(StdinMode::Closed),
@@ -186,7 +187,7 @@ impl Guests {
 
     /// Lists named sessions.
     pub(super) async fn sessions(&self, id: &SandboxId) -> Result<Vec<SessionInfo>> {
-        let text = self.output(id, vec!["sessions".to_owned()]).await?;
+        let text = self.output(id, &Call::Sessions).await?;
         let text = String::from_utf8_lossy(&text);
         Ok(text.lines().filter_map(session).collect())
     }
@@ -194,8 +195,8 @@ impl Guests {
     /// Forgets a named session.
     pub(super) async fn drop_session(&self, id: &SandboxId, name: &str) -> Result<()> {
         check_session(name)?;
-        let words = vec!["forget".to_owned(), name.to_owned()];
-        self.output(id, words).await.map(drop)
+        let call = Call::Forget(name.to_owned());
+        self.output(id, &call).await.map(drop)
     }
 
     /// Lists processes as they are seen inside.
@@ -220,7 +221,7 @@ impl Guests {
 
     /// Asks the kernel, from inside, what it grants to processes there.
     pub(super) async fn probe(&self, id: &SandboxId) -> Result<HashMap<String, String>> {
-        let text = self.output(id, vec!["probe".to_owned()]).await?;
+        let text = self.output(id, &Call::Probe).await?;
         let text = String::from_utf8_lossy(&text);
         let pairs = text.lines().filter_map(|line| line.split_once('='));
         Ok(pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).collect())
@@ -236,8 +237,8 @@ impl Guests {
     }
 
     /// Runs a verb to its end and returns what it printed.
-    async fn output(&self, id: &SandboxId, words: Vec<String>) -> Result<Vec<u8>> {
-        let (mut run, _stdin) = self.start(id, GuestCall::verb(words)).await?;
+    async fn output(&self, id: &SandboxId, call: &Call) -> Result<Vec<u8>> {
+        let (mut run, _stdin) = self.start(id, GuestCall::new(call)).await?;
         run.output()
             .await?
             .map_err(|printed| self.cut_off(&printed))
@@ -277,12 +278,12 @@ pub(super) fn random_word() -> String {
 }
 
 fn session(line: &str) -> Option<SessionInfo> {
-    let mut fields = line.split(' ');
+    let line = SessionLine::parse(line)?;
     Some(SessionInfo {
-        name: String::from_utf8_lossy(&wire::unescape(fields.next()?)).into_owned(),
-        work_dir: String::from_utf8_lossy(&wire::unescape(fields.next()?)).into_owned(),
-        variables: fields.next()?.parse().ok()?,
-        used_at: DateTime::from_timestamp(fields.next()?.parse().ok()?, 0)?,
+        name: line.name,
+        work_dir: String::from_utf8_lossy(&line.work_dir).into_owned(),
+        variables: line.variables,
+        used_at: DateTime::from_timestamp(line.used_seconds, 0)?,
     })
 }
 

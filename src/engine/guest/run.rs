@@ -1,6 +1,5 @@
 //! Follows a guest to its end mark and reads its last words.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -10,75 +9,44 @@ use tokio::time::Instant;
 use super::marks::MarkFilter;
 use crate::domain::{Ended, ExecEnd, OutputChunk, StreamKind};
 use crate::engine::{EngineError, Result};
-use crate::guest::wire;
+use crate::guest::wire::{Cause, ProblemKind, Trailer};
 use crate::protocol::FailureKind;
 
 /// How long a process may take to go after its last words.
 const GOING: Duration = Duration::from_millis(500);
 
-/// The guest's last words.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Trailer(BTreeMap<String, String>);
-
-impl Trailer {
-    /// Takes words that were read elsewhere.
-    pub(super) fn new(fields: BTreeMap<String, String>) -> Self {
-        Self(fields)
+/// Reads from the guest's last words how its command ended.
+pub(super) fn exec_end(trailer: &Trailer) -> ExecEnd {
+    let ended = match (trailer.cause, trailer.signal) {
+        (Some(Cause::Timeout), _) => Ended::TimedOut,
+        (Some(Cause::Cancelled), _) => Ended::Cancelled,
+        (Some(Cause::Exit), Some(signal)) => Ended::Signal(signal),
+        (Some(Cause::Exit), None) => Ended::Code(trailer.code.unwrap_or(-1)),
+        (None, _) => Ended::Lost,
+    };
+    ExecEnd {
+        ended,
+        peak_memory_bytes: trailer.peak_bytes.filter(|bytes| *bytes > 0),
+        cpu_time: trailer.cpu_micros.map(Duration::from_micros),
     }
+}
 
-    fn number<T: std::str::FromStr>(&self, key: &str) -> Option<T> {
-        self.0.get(key)?.parse().ok()
-    }
-
-    /// Tells whether the kernel killed processes for memory meanwhile, if the sandbox can know.
-    pub(super) fn saw_oom(&self) -> Option<bool> {
-        self.number::<u8>("oom").map(|seen| seen == 1)
-    }
-
-    /// Reads how the command ended.
-    pub(super) fn end(&self) -> ExecEnd {
-        let code = self.number("code").unwrap_or(-1);
-        let ended = match (
-            self.0.get("cause").map(String::as_str),
-            self.number("signal"),
-        ) {
-            (Some("timeout"), _) => Ended::TimedOut,
-            (Some("cancelled"), _) => Ended::Cancelled,
-            (Some("exit"), Some(signal)) => Ended::Signal(signal),
-            (Some("exit"), None) => Ended::Code(code),
-            _ => Ended::Lost,
-        };
-        ExecEnd {
-            ended,
-            peak_memory_bytes: self.number("peak").filter(|bytes| *bytes > 0),
-            cpu_time: self.number("cpu_us").map(Duration::from_micros),
-        }
-    }
-
-    /// Turns the failure of a file verb into an error.
-    pub(super) fn check(&self) -> Result<()> {
-        let Some(word) = self.0.get("error") else {
-            return Ok(());
-        };
-        let kind = match word.as_str() {
-            "not_found" => FailureKind::NotFound,
-            "denied" => FailureKind::Denied,
-            "conflict" => FailureKind::Conflict,
-            "no_space" => FailureKind::NoSpace,
-            "invalid" => FailureKind::Invalid,
-            _ => FailureKind::Internal,
-        };
-        let message = self.0.get("message").cloned().unwrap_or_default();
-        let failed = EngineError::new(kind, message);
-        Err(match kind {
-            FailureKind::Denied => failed
-                .with_hint("the sandbox's user may only write below its work directory and /tmp"),
-            FailureKind::NoSpace => {
-                failed.with_hint("free some space in the sandbox or on the engine's disk")
-            }
-            _ => failed,
-        })
-    }
+/// Turns the failure of a verb into an error.
+pub(super) fn check(trailer: &Trailer) -> Result<()> {
+    let Some((kind, message)) = &trailer.problem else {
+        return Ok(());
+    };
+    let failed = |kind| EngineError::new(kind, message.clone());
+    Err(match kind {
+        ProblemKind::NotFound => failed(FailureKind::NotFound),
+        ProblemKind::Denied => failed(FailureKind::Denied)
+            .with_hint("the sandbox's user may only write below its work directory and /tmp"),
+        ProblemKind::Conflict => failed(FailureKind::Conflict),
+        ProblemKind::NoSpace => failed(FailureKind::NoSpace)
+            .with_hint("free some space in the sandbox or on the engine's disk"),
+        ProblemKind::Invalid => failed(FailureKind::Invalid),
+        ProblemKind::Internal => failed(FailureKind::Internal),
+    })
 }
 
 /// What following the guest brings.
@@ -148,7 +116,7 @@ impl GuestRun {
         loop {
             match self.next().await {
                 GuestItem::Chunk(chunk) => printed.extend_from_slice(&chunk.bytes),
-                GuestItem::Trailer(trailer) => return trailer.check().map(|()| Ok(printed)),
+                GuestItem::Trailer(trailer) => return check(&trailer).map(|()| Ok(printed)),
                 GuestItem::Cut => return Ok(Err(printed)),
             }
         }
@@ -165,7 +133,7 @@ impl GuestRun {
         self.stdout.after()?;
         let line = self.stderr.after()?;
         let end = line.iter().position(|b| *b == b'\n')?;
-        Some(Trailer(wire::trailer_fields(line.get(..end)?)))
+        Some(Trailer::parse(line.get(..end)?))
     }
 
     fn cut(&mut self) -> GuestItem {

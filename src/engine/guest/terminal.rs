@@ -8,6 +8,7 @@ use super::followed::Ticket;
 use super::{Guests, Stdio};
 use crate::domain::{Ended, ExecEnd, ExecSpec, OutputChunk, SandboxId, TtySize};
 use crate::engine::{ExecItem, Result, RunningExec};
+use crate::guest::wire;
 
 /// Starts a command on a terminal.
 pub(super) async fn start(
@@ -66,8 +67,10 @@ impl Following {
         }
         // The guest's codes for a cancel and a timeout could be the command's own.
         match code {
-            130 | 137 | 143 if self.ticket.is_called_off() => Ended::Cancelled,
-            124 if self.deadline.is_some_and(|end| end <= Instant::now()) => Ended::TimedOut,
+            wire::EXIT_CANCELLED | 137 | 143 if self.ticket.is_called_off() => Ended::Cancelled,
+            wire::EXIT_TIMEOUT if self.deadline.is_some_and(|end| end <= Instant::now()) => {
+                Ended::TimedOut
+            }
             code => Ended::Code(code),
         }
     }

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::oci::{self, Packed};
-use super::plan::{Plan, READ_ONLY_TREE};
+use super::plan::{PlanBuilder, READ_ONLY_TREE};
 use crate::domain::HOST_IMAGE;
 use crate::engine::{EngineError, Result};
 use crate::protocol::FailureKind;
@@ -115,7 +115,7 @@ impl Image {
     }
 
     /// Adds the image to a plan; `taken` are places where something else will be mounted.
-    pub(super) fn show(&self, plan: &mut Plan, taken: &BTreeSet<PathBuf>) {
+    pub(super) fn show(&self, plan: &mut PlanBuilder, taken: &BTreeSet<PathBuf>) {
         match self {
             Self::Host => show_host(plan, taken),
             Self::Folder(root) => show_below(plan, root, Path::new("/"), taken),
@@ -142,7 +142,7 @@ fn missing(message: String, hint: &str) -> EngineError {
     EngineError::new(FailureKind::ImageMissing, message).with_hint(hint)
 }
 
-fn show_host(plan: &mut Plan, taken: &BTreeSet<PathBuf>) {
+fn show_host(plan: &mut PlanBuilder, taken: &BTreeSet<PathBuf>) {
     for place in PROGRAMS {
         show_entry(plan, Path::new(place), Path::new(place), taken);
     }
@@ -161,7 +161,7 @@ fn show_host(plan: &mut Plan, taken: &BTreeSet<PathBuf>) {
 }
 
 /// Shows what a folder of the image holds, one by one.
-fn show_below(plan: &mut Plan, folder: &Path, inside: &Path, taken: &BTreeSet<PathBuf>) {
+fn show_below(plan: &mut PlanBuilder, folder: &Path, inside: &Path, taken: &BTreeSet<PathBuf>) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
     names.sort_by(|a, b| a.as_bytes().cmp(b.as_bytes()));
@@ -170,7 +170,7 @@ fn show_below(plan: &mut Plan, folder: &Path, inside: &Path, taken: &BTreeSet<Pa
     }
 }
 
-fn show_entry(plan: &mut Plan, source: &Path, inside: &Path, taken: &BTreeSet<PathBuf>) {
+fn show_entry(plan: &mut PlanBuilder, source: &Path, inside: &Path, taken: &BTreeSet<PathBuf>) {
     let Ok(meta) = fs::symlink_metadata(source) else {
         return;
     };

@@ -14,7 +14,7 @@ use tokio::net::unix::pipe;
 
 use crate::domain::{Happening, HostName, SandboxId, SandboxRef, What};
 use crate::engine::{EngineError, Result};
-use crate::guest::wire;
+use crate::guest::wire::{self, JournalEvent, JournalLine};
 
 /// From this size on the journal starts anew; the one before is kept.
 const LARGEST: u64 = 1 << 20;
@@ -47,11 +47,17 @@ impl Journal {
 
     /// Notes that something happened; a journal that cannot be written costs nothing but the memory of it.
     pub(super) fn note(&self, id: &str, name: &str, what: &What) {
-        let now = Utc::now().timestamp_millis().to_string();
-        let detail = detail(what);
-        let words = [now.as_str(), id, name, what.word(), detail.as_str()];
-        let words = words.map(|word| wire::escape(word.as_bytes()));
-        let line = format!("{}\n", words.join(" "));
+        let Some((event, detail)) = event_of(what) else {
+            return;
+        };
+        let line = JournalLine {
+            at_millis: Utc::now().timestamp_millis(),
+            id: id.to_owned(),
+            name: name.to_owned(),
+            event,
+            detail,
+        };
+        let line = line.encode();
         let file = self.file();
         if fs::metadata(&file).is_ok_and(|meta| meta.len() > LARGEST) {
             let _ = fs::rename(&file, self.older());
@@ -74,15 +80,12 @@ impl Journal {
     }
 
     fn read(&self, line: &str) -> Option<Happening> {
-        let word = |word: &str| String::from_utf8_lossy(&wire::unescape(word)).into_owned();
-        let mut words = line.split(' ').map(word);
-        let at = DateTime::from_timestamp_millis(words.next()?.parse().ok()?)?;
-        let id = SandboxId::new(words.next()?);
+        let line = JournalLine::parse(line)?;
         Some(Happening {
-            at,
-            sandbox: SandboxRef::new(self.host.clone(), id),
-            name: words.next()?,
-            what: what(&words.next()?, words.next().unwrap_or_default())?,
+            at: DateTime::from_timestamp_millis(line.at_millis)?,
+            sandbox: SandboxRef::new(self.host.clone(), SandboxId::new(line.id)),
+            name: line.name,
+            what: what_of(line.event, line.detail),
         })
     }
 
@@ -175,35 +178,46 @@ impl Follower {
     }
 }
 
-fn detail(what: &What) -> String {
+/// Writes what happened as an event and its detail; what the engine cannot know is not noted.
+fn event_of(what: &What) -> Option<(JournalEvent, String)> {
     let code = |code: &Option<i64>| code.map_or_else(String::new, |code| code.to_string());
-    match what {
-        What::Exec { command } => command.clone(),
-        What::ExecEnded { exit_code } | What::Died { exit_code } => code(exit_code),
-        What::Killed { signal } => signal.clone().unwrap_or_default(),
-        _ => String::new(),
-    }
+    let plain = |event| (event, String::new());
+    Some(match what {
+        What::Created => plain(JournalEvent::Created),
+        What::Started => plain(JournalEvent::Started),
+        What::Exec { command } => (JournalEvent::Exec, command.clone()),
+        What::ExecEnded { exit_code } => (JournalEvent::ExecEnded, code(exit_code)),
+        What::Oom => plain(JournalEvent::Oom),
+        What::Paused => plain(JournalEvent::Paused),
+        What::Resumed => plain(JournalEvent::Resumed),
+        What::Killed { signal } => (JournalEvent::Killed, signal.clone().unwrap_or_default()),
+        What::Died { exit_code } => (JournalEvent::Died, code(exit_code)),
+        What::Stopped => plain(JournalEvent::Stopped),
+        What::Restarted => plain(JournalEvent::Restarted),
+        What::Removed => plain(JournalEvent::Removed),
+        What::RunEnded { .. } | What::Death { .. } => return None,
+    })
 }
 
-fn what(word: &str, detail: String) -> Option<What> {
+/// Reads what happened from an event and its detail.
+fn what_of(event: JournalEvent, detail: String) -> What {
     let exit_code = detail.parse().ok();
-    Some(match word {
-        "created" => What::Created,
-        "started" => What::Started,
-        "exec" => What::Exec { command: detail },
-        "exec_ended" => What::ExecEnded { exit_code },
-        "oom" => What::Oom,
-        "paused" => What::Paused,
-        "resumed" => What::Resumed,
-        "killed" => What::Killed {
+    match event {
+        JournalEvent::Created => What::Created,
+        JournalEvent::Started => What::Started,
+        JournalEvent::Exec => What::Exec { command: detail },
+        JournalEvent::ExecEnded => What::ExecEnded { exit_code },
+        JournalEvent::Oom => What::Oom,
+        JournalEvent::Paused => What::Paused,
+        JournalEvent::Resumed => What::Resumed,
+        JournalEvent::Killed => What::Killed {
             signal: (!detail.is_empty()).then_some(detail),
         },
-        "died" => What::Died { exit_code },
-        "stopped" => What::Stopped,
-        "restarted" => What::Restarted,
-        "removed" => What::Removed,
-        _ => return None,
-    })
+        JournalEvent::Died => What::Died { exit_code },
+        JournalEvent::Stopped => What::Stopped,
+        JournalEvent::Restarted => What::Restarted,
+        JournalEvent::Removed => What::Removed,
+    }
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
 
-use super::plan::Plan;
-use crate::guest::wire;
+use crate::guest::wire::plan::Plan;
+use crate::guest::wire::{self, Call, KeeperAnswer, KeeperRequest, StartReport};
 
 /// Longest wait for a program that is still held open.
 const BUSY: Duration = Duration::from_secs(2);
@@ -20,17 +20,6 @@ const BUSY: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Longest wait for the end of a sandbox, which may have many processes.
 const ENDING: Duration = Duration::from_secs(20);
-
-/// What became of asking.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Answer {
-    /// The words after `ok`.
-    Ok(Vec<String>),
-    /// The keeper says no.
-    Refused(String),
-    /// There is no keeper.
-    Gone,
-}
 
 /// A socket's address that fits: the real path may be longer than the kernel allows.
 pub(super) struct Address {
@@ -58,7 +47,7 @@ pub(super) fn start(guest: &Path, folder: &Path) -> io::Result<Child> {
     command
         // The command line is public, also inside; the program's path is not for everybody.
         .arg0("sandtop")
-        .arg("keeper")
+        .args(Call::Keeper.encode())
         .env_clear()
         .current_dir(folder)
         .stdin(Stdio::piped())
@@ -70,16 +59,16 @@ pub(super) fn start(guest: &Path, folder: &Path) -> io::Result<Child> {
 /// Gives a keeper its plan and waits until the sandbox stands; the error is the keeper's own words.
 pub(super) fn brief(mut child: Child, plan: &Plan) -> io::Result<()> {
     if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(plan.text().as_bytes())?;
+        stdin.write_all(plan.encode().as_bytes())?;
     }
     let stdout = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
     // What was started splits off the keeper and ends.
     child.wait()?;
     let line = first_line(stdout.into())?;
-    match line.split_once(' ') {
-        None if line == "ready" => Ok(()),
-        Some(("error", reason)) => Err(io::Error::other(reason.to_owned())),
-        _ => Err(io::Error::other("it ended while it was being started")),
+    match StartReport::parse(&line) {
+        Some(StartReport::Ready) => Ok(()),
+        Some(StartReport::Failed(reason)) => Err(io::Error::other(reason)),
+        None => Err(io::Error::other("it ended while it was being started")),
     }
 }
 
@@ -103,46 +92,41 @@ fn connect(folder: &Path) -> Option<UnixStream> {
     UnixStream::connect(&address.path).ok()
 }
 
-/// Asks the keeper of a sandbox for something.
-pub(super) fn ask(folder: &Path, request: &str) -> io::Result<Answer> {
+/// Asks the keeper of a sandbox for something; `None` if there is no keeper.
+pub(super) fn ask(folder: &Path, request: &KeeperRequest) -> io::Result<Option<KeeperAnswer>> {
     let Some(mut socket) = connect(folder) else {
-        return Ok(Answer::Gone);
+        return Ok(None);
     };
     socket.set_read_timeout(Some(PATIENCE))?;
-    if socket.write_all(format!("{request}\n").as_bytes()).is_err() {
-        return Ok(Answer::Gone);
+    if send(&mut socket, request).is_err() {
+        return Ok(None);
     }
     let mut line = String::new();
     match BufReader::new(&socket).read_line(&mut line) {
-        Ok(0) => Ok(Answer::Gone),
-        Ok(_) => Ok(read_answer(&line)),
-        Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(Answer::Gone),
+        Ok(0) => Ok(None),
+        Ok(_) => {
+            KeeperAnswer::parse(&line).map_or_else(|| Err(nonsense()), |answer| Ok(Some(answer)))
+        }
+        Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-fn read_answer(line: &str) -> Answer {
-    let words = words(line);
-    match words.split_first() {
-        Some((verb, rest)) if verb == "ok" => Answer::Ok(rest.to_vec()),
-        Some((_, rest)) => Answer::Refused(rest.join(" ")),
-        None => Answer::Gone,
-    }
+fn send(socket: &mut UnixStream, request: &KeeperRequest) -> io::Result<()> {
+    socket.write_all(format!("{}\n", request.encode()).as_bytes())
 }
 
-/// Splits a line of a keeper.
-pub(super) fn words(line: &str) -> Vec<String> {
-    let word = |word: &str| String::from_utf8_lossy(&wire::unescape(word)).into_owned();
-    line.trim_end().split(' ').map(word).collect()
+fn nonsense() -> io::Error {
+    io::Error::other("its keeper talks nonsense")
 }
 
-/// Ends a sandbox by `stop` or `kill`, and waits until its keeper has ended, too.
-pub(super) fn end(folder: &Path, request: &str) -> io::Result<()> {
+/// Ends a sandbox by a stop or a kill, and waits until its keeper has ended, too.
+pub(super) fn end(folder: &Path, request: &KeeperRequest) -> io::Result<()> {
     let Some(mut socket) = connect(folder) else {
         return Ok(());
     };
     socket.set_read_timeout(Some(ENDING))?;
-    if socket.write_all(format!("{request}\n").as_bytes()).is_err() {
+    if send(&mut socket, request).is_err() {
         return Ok(());
     }
     // The keeper keeps the connection until it is done.

@@ -14,7 +14,7 @@ use super::cgroups::Cgroups;
 use super::hierarchies::Hierarchies;
 use super::image::Image;
 use super::journal::Journal;
-use super::keeper::{self, Answer};
+use super::keeper;
 use super::place::{self, NEW, Place, Turn, WORKSPACE};
 use super::plan::{self, Parts};
 use super::record::{Asked, Record, Run};
@@ -22,7 +22,7 @@ use super::scope::{Manager, Scope};
 use super::{checks, doctor, limits, shelves, unpacked, users};
 use crate::domain::{Phase, SandboxSpec, What};
 use crate::engine::{EngineError, Notes, Result};
-use crate::guest::wire;
+use crate::guest::wire::{self, KeeperAnswer, KeeperRequest};
 use crate::protocol::{Action, FailureKind};
 
 /// The sandboxes of a place.
@@ -83,12 +83,10 @@ impl Life {
         if self.place.is_new(id) {
             return Phase::Creating;
         }
-        match keeper::ask(&self.place.folder(id), "hello") {
-            Ok(Answer::Ok(words)) if words.first().is_some_and(|word| word == "paused") => {
-                Phase::Paused
-            }
-            Ok(Answer::Ok(_) | Answer::Refused(_)) => Phase::Running,
-            Ok(Answer::Gone) => Phase::Stopped,
+        match keeper::ask(&self.place.folder(id), &KeeperRequest::Hello) {
+            Ok(Some(KeeperAnswer::Status { paused: true, .. })) => Phase::Paused,
+            Ok(Some(_)) => Phase::Running,
+            Ok(None) => Phase::Stopped,
             Err(_) => Phase::Dead,
         }
     }
@@ -108,7 +106,7 @@ impl Life {
         for record in self.place.records() {
             let folder = self.place.folder(&record.id);
             if self.place.is_new(&record.id) {
-                let _ = keeper::end(&folder, "kill");
+                let _ = keeper::end(&folder, &KeeperRequest::Kill);
                 let _ = self.erase(&record);
             } else if keeper::was_killed(&folder) {
                 self.bury(&record);
@@ -190,7 +188,7 @@ impl Life {
         let folder = self.place.folder(&record.id);
         Cgroups::of(&record.id).remove();
         let guest = self.place.guest().map_err(failed)?;
-        fs::write(plan::memory_counter(&folder), "oom_kill 0\n").map_err(failed)?;
+        fs::write(plan::memory_counter(&folder), wire::oom_kills_text(0)).map_err(failed)?;
         let scope = Manager::needed();
         let scope = scope.and_then(|manager| manager.keeper(&guest, &folder, &record.id));
         let cgroups = match &scope {
@@ -252,11 +250,11 @@ impl Life {
     }
 
     fn remove(&self, record: &Record) -> Result<()> {
-        self.end(record, "kill")?;
+        self.end(record, &KeeperRequest::Kill)?;
         self.erase(record)
     }
 
-    fn end(&self, record: &Record, how: &str) -> Result<()> {
+    fn end(&self, record: &Record, how: &KeeperRequest) -> Result<()> {
         let ended = keeper::end(&self.place.folder(&record.id), how);
         ended.map_err(|error| broken(&format!("ending {}", record.asked.name), &error))
     }
@@ -269,10 +267,15 @@ impl Life {
         let Known { record, phase, .. } = self.find(id)?;
         match action {
             Action::Start => self.begin(&record, phase),
-            Action::Stop => self.halt(&record, phase, "stop", &What::Stopped),
+            Action::Stop => self.halt(&record, phase, &KeeperRequest::Stop, &What::Stopped),
             Action::Kill => {
                 let signal = Some("9".to_owned());
-                self.halt(&record, phase, "kill", &What::Killed { signal })
+                self.halt(
+                    &record,
+                    phase,
+                    &KeeperRequest::Kill,
+                    &What::Killed { signal },
+                )
             }
             Action::Restart => self.restart(&record, phase),
             Action::Pause => self.freeze(&record, phase, Phase::Paused),
@@ -305,7 +308,7 @@ impl Life {
         Ok(())
     }
 
-    fn halt(&self, record: &Record, phase: Phase, how: &str, what: &What) -> Result<()> {
+    fn halt(&self, record: &Record, phase: Phase, how: &KeeperRequest, what: &What) -> Result<()> {
         if !phase.is_live() {
             return Ok(());
         }
@@ -315,7 +318,7 @@ impl Life {
     }
 
     fn restart(&self, record: &Record, phase: Phase) -> Result<()> {
-        self.halt(record, phase, "stop", &What::Stopped)?;
+        self.halt(record, phase, &KeeperRequest::Stop, &What::Stopped)?;
         self.begin(record, Phase::Stopped)?;
         self.journal
             .note(&record.id, &record.asked.name, &What::Restarted);
@@ -324,8 +327,8 @@ impl Life {
 
     fn freeze(&self, record: &Record, phase: Phase, wanted: Phase) -> Result<()> {
         let (request, verb, what) = match wanted {
-            Phase::Paused => ("freeze", "pausing", What::Paused),
-            _ => ("thaw", "resuming", What::Resumed),
+            Phase::Paused => (KeeperRequest::Pause, "pausing", What::Paused),
+            _ => (KeeperRequest::Resume, "resuming", What::Resumed),
         };
         if phase == wanted {
             return Ok(());
@@ -336,16 +339,23 @@ impl Life {
                 "use `sandtop start`",
             ));
         }
-        match keeper::ask(&self.place.folder(&record.id), request) {
-            Ok(Answer::Ok(_)) => self.journal.note(&record.id, &record.asked.name, &what),
-            Ok(Answer::Gone) => {
+        match keeper::ask(&self.place.folder(&record.id), &request) {
+            Ok(Some(KeeperAnswer::Done)) => {
+                self.journal.note(&record.id, &record.asked.name, &what);
+            }
+            Ok(None) => {
                 return Err(conflict(
                     format!("{verb}: it has just ended"),
                     "use `sandtop start`",
                 ));
             }
-            Ok(Answer::Refused(reason)) => {
+            Ok(Some(KeeperAnswer::Refused(reason))) => {
                 return Err(EngineError::internal(format!("{verb}: {reason}")));
+            }
+            Ok(Some(other)) => {
+                return Err(EngineError::internal(format!(
+                    "{verb}: it answered {other:?}"
+                )));
             }
             Err(error) => return Err(broken(verb, &error)),
         }

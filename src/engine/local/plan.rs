@@ -12,11 +12,9 @@ use super::limits;
 use super::record::Record;
 use crate::domain::{HOST_IMAGE, Limits, Network, SandboxPath};
 use crate::guest::wire;
-
-const READ_ONLY: u64 = 1;
-const NOSUID: u64 = 2;
-const NODEV: u64 = 4;
-const NOEXEC: u64 = 8;
+use crate::guest::wire::plan::{
+    Freezer, Ids, MemoryWatch, NODEV, NOEXEC, NOSUID, Plan, READ_ONLY, Step,
+};
 
 /// How programs of an image are shown.
 pub(super) const READ_ONLY_TREE: u64 = READ_ONLY | NOSUID | NODEV;
@@ -28,8 +26,8 @@ const SCRATCH: u64 = NOSUID | NODEV | NOEXEC;
 const PAGE: u64 = 4096;
 /// Names that even the smallest memory has.
 const LEAST_NAMES: u64 = 1024;
-const RLIMIT_DATA: &str = "2";
-const RLIMIT_NPROC: &str = "6";
+const RLIMIT_DATA: i32 = libc::RLIMIT_DATA.cast_signed();
+const RLIMIT_NPROC: i32 = libc::RLIMIT_NPROC.cast_signed();
 
 /// Devices that harm nobody.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
@@ -52,34 +50,46 @@ const HIDDEN: [&str; 13] = [
 /// What could change the whole machine.
 const PROTECTED: [&str; 5] = ["sys", "irq", "bus", "fs", "mtrr"];
 
-/// Lines for a keeper.
+/// A plan being written.
 #[derive(Debug, Default)]
-pub(super) struct Plan(Vec<String>);
+pub(super) struct PlanBuilder(Plan);
 
-impl Plan {
-    fn line(&mut self, words: &[&[u8]]) {
-        let words: Vec<String> = words.iter().map(|word| wire::escape(word)).collect();
-        self.0.push(words.join(" "));
-    }
-
+impl PlanBuilder {
     /// Shows a file or folder of the host.
     pub(super) fn tree(&mut self, source: &Path, target: &Path, flags: u64) {
-        let flags = flags.to_string();
-        self.line(&[b"tree", bytes(source), bytes(target), flags.as_bytes()]);
+        self.0.steps.push(Step::Tree {
+            source: bytes(source),
+            target: bytes(target),
+            flags,
+        });
     }
 
     /// Makes a link.
     pub(super) fn link(&mut self, text: &Path, target: &Path) {
-        self.line(&[b"link", bytes(text), bytes(target)]);
+        self.0.steps.push(Step::Link {
+            text: bytes(text),
+            target: bytes(target),
+        });
     }
 
     /// Makes a folder.
     pub(super) fn folder(&mut self, target: &Path, mode: u32) {
-        self.line(&[b"folder", bytes(target), mode.to_string().as_bytes()]);
+        self.0.steps.push(Step::Folder {
+            target: bytes(target),
+            mode,
+        });
     }
 
     fn file(&mut self, target: &str, content: &str) {
-        self.line(&[b"file", target.as_bytes(), content.as_bytes()]);
+        self.0.steps.push(Step::File {
+            target: target.into(),
+            content: content.into(),
+        });
+    }
+
+    /// Makes a mount read-only that is complete.
+    fn seal(&mut self, target: &str) {
+        self.0.steps.push(Step::Seal(target.into()));
     }
 
     /// Puts files in memory there, of at most so many bytes. Names cost memory of the kernel's own, which no size limits: so
@@ -91,24 +101,17 @@ impl Plan {
     }
 
     fn mount(&mut self, kind: &str, target: &str, flags: u64, options: &str) {
-        let flags = flags.to_string();
-        let words = [
-            kind.as_bytes(),
-            target.as_bytes(),
-            flags.as_bytes(),
-            options.as_bytes(),
-        ];
-        self.line(&[&[&b"new"[..]], &words[..]].concat());
-    }
-
-    /// Returns the text that the keeper reads.
-    pub(super) fn text(&self) -> String {
-        format!("{}\nend\n", self.0.join("\n"))
+        self.0.steps.push(Step::New {
+            kind: kind.to_owned(),
+            target: target.into(),
+            flags,
+            options: options.to_owned(),
+        });
     }
 }
 
-fn bytes(path: &Path) -> &[u8] {
-    path.as_os_str().as_bytes()
+fn bytes(path: &Path) -> Vec<u8> {
+    path.as_os_str().as_bytes().to_vec()
 }
 
 fn as_path(path: &SandboxPath) -> PathBuf {
@@ -128,15 +131,19 @@ pub(super) struct Parts<'a> {
 
 /// Writes the plan of a sandbox.
 pub(super) fn plan(parts: &Parts<'_>) -> Plan {
-    let mut plan = Plan::default();
     let record = parts.record;
-    plan.line(&[b"id", record.id.as_bytes()]);
-    plan.line(&[b"name", record.asked.name.as_bytes()]);
-    identity(&mut plan, record);
-    if record.asked.network != Network::None {
-        plan.line(&[b"host-network"]);
-    }
-    bounds(&mut plan, parts);
+    let mut plan = PlanBuilder(Plan {
+        id: record.id.clone().into(),
+        name: record.asked.name.clone().into(),
+        ids: match record.block {
+            Some(base) => Ids::Block(base),
+            None => Ids::Single(record.uid, record.gid),
+        },
+        own_network: record.asked.network == Network::None,
+        filter: filter::program(memory_seen(parts)),
+        ..Plan::default()
+    });
+    bounds(&mut plan.0, parts);
     parts.image.show(&mut plan, &taken(record));
     if record.asked.image == HOST_IMAGE {
         accounts(&mut plan, record);
@@ -153,57 +160,45 @@ pub(super) fn plan(parts: &Parts<'_>) -> Plan {
         };
         plan.tree(&mount.source, &as_path(&mount.target()), flags);
     }
-    plan.line(&[b"filter", &filter::program(memory_seen(parts))]);
-    plan
-}
-
-fn identity(plan: &mut Plan, record: &Record) {
-    match record.block {
-        Some(base) => plan.line(&[b"block", base.to_string().as_bytes()]),
-        None => plan.line(&[
-            b"single",
-            record.uid.to_string().as_bytes(),
-            record.gid.to_string().as_bytes(),
-        ]),
-    }
+    plan.0
 }
 
 /// Cgroups where there are, and otherwise what any process may limit for itself.
 fn bounds(plan: &mut Plan, parts: &Parts<'_>) {
-    for folder in parts.cgroups.folders() {
-        plan.line(&[b"cgroup", bytes(&folder)]);
-    }
-    if let Some((file, on, off)) = parts.cgroups.freezer() {
-        plan.line(&[b"freezer", bytes(&file), on.as_bytes(), off.as_bytes()]);
-    }
+    let folders = parts.cgroups.folders();
+    plan.cgroups = folders.iter().map(|folder| bytes(folder)).collect();
+    plan.freezer = parts.cgroups.freezer().map(|(file, on, off)| Freezer {
+        file: bytes(&file),
+        on: on.into(),
+        off: off.into(),
+    });
     let Limits {
         memory_bytes,
         cpus,
         pids,
         ..
     } = parts.record.asked.limits;
-    if let Some(bytes_allowed) = memory_bytes.filter(|_| !parts.cgroups.has("memory")) {
-        let counter = memory_counter(parts.folder);
-        plan.line(&[
-            b"watch",
-            bytes_allowed.to_string().as_bytes(),
-            bytes(&counter),
-        ]);
+    if let Some(limit) = memory_bytes.filter(|_| !parts.cgroups.has("memory")) {
+        plan.watch = Some(MemoryWatch {
+            limit,
+            counter: bytes(&memory_counter(parts.folder)),
+        });
         // What asks for too much at once should die of it like what grows slowly, and not find out by an error that it handles
         // or not: so the watcher comes first, and this holds only what no machine could give.
-        let most = limits::machine_memory().to_string();
-        plan.line(&[b"limit", RLIMIT_DATA.as_bytes(), most.as_bytes()]);
+        let most = limits::machine_memory();
+        plan.limits.push((RLIMIT_DATA, most));
     }
     if let Some(most) = pids.filter(|_| !parts.cgroups.has("pids")) {
-        plan.line(&[
-            b"limit",
-            RLIMIT_NPROC.as_bytes(),
-            most.to_string().as_bytes(),
-        ]);
+        plan.limits.push((RLIMIT_NPROC, most));
     }
     if let Some(cpus) = cpus.filter(|_| !parts.cgroups.has("cpu")) {
-        plan.line(&[b"processors", cpus.ceil().to_string().as_bytes()]);
+        plan.processors = processors(cpus);
     }
+}
+
+/// Counts processors; a part of one is one. A text on the way keeps the conversion exact.
+fn processors(cpus: f64) -> Option<usize> {
+    cpus.ceil().to_string().parse().ok()
 }
 
 fn memory_seen(parts: &Parts<'_>) -> Memory {
@@ -237,7 +232,7 @@ fn taken(record: &Record) -> BTreeSet<PathBuf> {
 }
 
 /// Users and names as programs look them up; nothing of the host's.
-fn accounts(plan: &mut Plan, record: &Record) {
+fn accounts(plan: &mut PlanBuilder, record: &Record) {
     let (uid, gid) = (record.uid, record.gid);
     let home = record.asked.work_dir();
     let others = |list: &[(&str, u32)], own: u32, line: fn(&str, u32) -> String| -> String {
@@ -273,7 +268,7 @@ fn accounts(plan: &mut Plan, record: &Record) {
     }
 }
 
-fn devices(plan: &mut Plan) {
+fn devices(plan: &mut PlanBuilder) {
     plan.memory("/dev", NOSUID | NOEXEC, 0o755, 64 << 10);
     for name in DEVICES {
         let place = Path::new("/dev").join(name);
@@ -295,29 +290,31 @@ fn devices(plan: &mut Plan) {
         plan.link(Path::new(text), &Path::new("/dev").join(name));
     }
     plan.memory("/dev/shm", SCRATCH, 0o1777, 64 << 20);
-    plan.line(&[b"seal", b"/dev"]);
+    plan.seal("/dev");
 }
 
-fn kernel_files(plan: &mut Plan) {
+fn kernel_files(plan: &mut PlanBuilder) {
     plan.mount("proc", "/proc", SCRATCH, "");
     for name in PROTECTED {
-        plan.line(&[b"protect", format!("/proc/{name}").as_bytes()]);
+        let place = format!("/proc/{name}").into_bytes();
+        plan.0.steps.push(Step::Protect(place));
     }
     for name in HIDDEN {
-        plan.line(&[b"hide", format!("/proc/{name}").as_bytes()]);
+        let place = format!("/proc/{name}").into_bytes();
+        plan.0.steps.push(Step::Hide(place));
     }
 }
 
-fn memory(plan: &mut Plan, record: &Record) {
+fn memory(plan: &mut PlanBuilder, record: &Record) {
     let size = record.asked.tmp_bytes;
     plan.memory("/tmp", SCRATCH, 0o1777, size);
     plan.memory("/run", SCRATCH, 0o755, 1 << 20);
     plan.memory("/run/sandtop", SCRATCH, 0o1777, 4 << 20);
-    plan.line(&[b"seal", b"/run"]);
+    plan.seal("/run");
 }
 
 /// The work directory and sandtop's own files.
-fn own_files(plan: &mut Plan, parts: &Parts<'_>) {
+fn own_files(plan: &mut PlanBuilder, parts: &Parts<'_>) {
     let work_dir = parts.record.asked.work_dir();
     let mounts = &parts.record.asked.mounts;
     if !mounts.iter().any(|mount| mount.target() == work_dir) {

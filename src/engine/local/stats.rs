@@ -9,9 +9,10 @@ use chrono::Utc;
 use futures_util::stream::{self, BoxStream, StreamExt};
 
 use super::cgroups::{Cgroups, Usage};
-use super::keeper::{self, Answer};
+use super::keeper;
 use crate::domain::{CounterSample, CpuCounters, Limits, Sample};
 use crate::engine::Result;
+use crate::guest::wire::{KeeperAnswer, KeeperRequest};
 
 /// Time between two samples.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -70,14 +71,14 @@ impl Taking {
 impl Source {
     /// Takes the counters of one moment; `None` when the sandbox has ended.
     fn look(&self, begun: Instant) -> Option<CounterSample> {
-        let Ok(Answer::Ok(words)) = keeper::ask(&self.folder, "hello") else {
+        let asked = keeper::ask(&self.folder, &KeeperRequest::Hello);
+        let Ok(Some(KeeperAnswer::Status { pid: keeper, .. })) = asked else {
             return None;
         };
-        let keeper = words.get(1).and_then(|pid| pid.parse().ok());
         let usage = self.cgroups.usage();
-        let tree = match (usage.cpu_nanos, usage.memory, usage.pids, keeper) {
-            (Some(_), Some(_), Some(_), _) | (_, _, _, None) => Usage::default(),
-            (.., Some(keeper)) => tree_usage(keeper),
+        let tree = match (usage.cpu_nanos, usage.memory, usage.pids) {
+            (Some(_), Some(_), Some(_)) => Usage::default(),
+            _ => tree_usage(keeper),
         };
         let passed = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Some(CounterSample {

@@ -13,6 +13,7 @@ use tokio::net::unix::pipe;
 
 use super::transport::{Keeper, Known};
 use crate::domain::{OutputChunk, StreamKind, TtySize};
+use crate::guest::wire::KeeperAnswer;
 
 /// Bytes asked for at a time.
 const READ_SIZE: usize = 128 * 1024;
@@ -145,10 +146,8 @@ impl Guest {
 
     /// Waits until the keeper says how it ended, or is gone itself.
     async fn end(&mut self) {
-        while let Ok(Some(words)) = self.keeper.line().await {
-            if let [verb, status] = words.as_slice()
-                && let ("exit", Ok(status)) = (verb.as_str(), status.parse())
-            {
+        while let Ok(Some(answer)) = self.keeper.answer().await {
+            if let KeeperAnswer::Exited { status } = answer {
                 self.known.ended(&self.name, status);
                 break;
             }

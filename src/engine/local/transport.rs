@@ -24,7 +24,7 @@ use super::{environment, users};
 use crate::domain::{SandboxId, StdinMode, TtySize};
 use crate::engine::guest::{GuestCall, Link, Stdio, Transport, command_line, random_word};
 use crate::engine::{EngineError, ExecStdin, Result};
-use crate::guest::wire;
+use crate::guest::wire::{self, GuestStreams, KeeperAnswer, KeeperRequest, RunRequest};
 use crate::protocol::FailureKind;
 
 /// Reaches the sandboxes of a place.
@@ -97,7 +97,7 @@ impl Local {
     async fn start_piped(
         &self,
         mut keeper: Keeper,
-        request: String,
+        request: KeeperRequest,
         stdin: StdinMode,
     ) -> Result<Link> {
         let broken = |error: io::Error| failed("attaching to a command", &error);
@@ -121,7 +121,7 @@ impl Local {
         })
     }
 
-    async fn start_terminal(&self, mut keeper: Keeper, request: String) -> Result<Link> {
+    async fn start_terminal(&self, mut keeper: Keeper, request: KeeperRequest) -> Result<Link> {
         let broken = |error: io::Error| failed("opening a terminal", &error);
         keeper.send(&request, &[]).await.map_err(broken)?;
         started(&mut keeper).await?;
@@ -156,30 +156,33 @@ fn input(stdin: StdinMode) -> io::Result<(OwnedFd, ExecStdin)> {
 
 /// Waits for the keeper to say that the guest runs.
 async fn started(keeper: &mut Keeper) -> Result<()> {
-    let words = keeper.line().await;
-    let words = words.map_err(|error| failed("starting a command", &error))?;
-    let Some(words) = words else {
-        return Err(EngineError::new(
+    let answer = keeper.answer().await;
+    match answer.map_err(|error| failed("starting a command", &error))? {
+        Some(KeeperAnswer::Started { .. }) => Ok(()),
+        Some(KeeperAnswer::Refused(reason)) if reason == wire::REFUSED_PAUSED => {
+            Err(EngineError::new(
+                FailureKind::Conflict,
+                "running a command: the sandbox is paused",
+            )
+            .with_hint("it is paused; `sandtop resume` it first"))
+        }
+        Some(KeeperAnswer::Refused(reason)) => Err(not_started(&reason)),
+        Some(other) => Err(not_started(&format!("{other:?}"))),
+        None => Err(EngineError::new(
             FailureKind::Conflict,
             "starting a command: the sandbox has just ended",
         )
-        .with_hint("`sandtop start` it first"));
-    };
-    match (words.first().map(String::as_str), words.get(1)) {
-        (Some("started"), _) => Ok(()),
-        (_, Some(reason)) if reason == "paused" => Err(EngineError::new(
-            FailureKind::Conflict,
-            "running a command: the sandbox is paused",
-        )
-        .with_hint("it is paused; `sandtop resume` it first")),
-        (_, reason) => {
-            let reason = reason.map(String::as_str).unwrap_or_default();
-            Err(EngineError::internal(format!(
-                "the engine could not start a process in the sandbox: {reason}"
-            ))
-            .with_hint("the sandbox may be at its process limit; `sandtop kill` or `sandtop rm -f` still works"))
-        }
+        .with_hint("`sandtop start` it first")),
     }
+}
+
+fn not_started(reason: &str) -> EngineError {
+    EngineError::internal(format!(
+        "the engine could not start a process in the sandbox: {reason}"
+    ))
+    .with_hint(
+        "the sandbox may be at its process limit; `sandtop kill` or `sandtop rm -f` still works",
+    )
 }
 
 #[async_trait]
@@ -189,7 +192,7 @@ impl Transport for Local {
         let record = record.ok_or_else(|| EngineError::not_found(format!("the sandbox {id}")))?;
         let user = users::of_exec(&self.place, &record, call.user.as_deref())?;
         let keeper = self.connect(&record).await?;
-        let request = request(&record, call.stdio, user, &call);
+        let request = request(&record, user, &call);
         match call.stdio {
             Stdio::Pipes(stdin) => self.start_piped(keeper, request, stdin).await,
             Stdio::Terminal(_) => self.start_terminal(keeper, request).await,
@@ -202,8 +205,9 @@ impl Transport for Local {
 
     async fn is_live(&self, id: &SandboxId) -> bool {
         let folder = self.place.folder(id.as_str());
-        let asked = tokio::task::spawn_blocking(move || keeper::ask(&folder, "hello")).await;
-        matches!(asked, Ok(Ok(keeper::Answer::Ok(_))))
+        let asked =
+            tokio::task::spawn_blocking(move || keeper::ask(&folder, &KeeperRequest::Hello)).await;
+        matches!(asked, Ok(Ok(Some(KeeperAnswer::Status { .. }))))
     }
 
     /// The guest sees the counter of kills itself.
@@ -219,29 +223,32 @@ impl Transport for Local {
     }
 
     fn explain(&self, printed: &str) -> Option<EngineError> {
-        let said = printed.strip_prefix("sandtop: ")?;
+        let said = printed.strip_prefix(wire::COMPLAINT)?;
         Some(EngineError::internal(said.to_owned()))
     }
 }
 
-/// Writes the request to start the guest; see the keeper for its form.
-fn request(record: &Record, stdio: Stdio, (uid, gid): (u32, u32), call: &GuestCall) -> String {
-    let (kind, size) = match stdio {
-        Stdio::Pipes(_) => ("pipes", None),
-        Stdio::Terminal(size) => ("terminal", Some(size)),
+/// Writes the request to start the guest.
+fn request(record: &Record, user: User, call: &GuestCall) -> KeeperRequest {
+    let streams = match call.stdio {
+        Stdio::Pipes(_) => GuestStreams::Pipes,
+        Stdio::Terminal(TtySize { rows, columns }) => GuestStreams::Terminal { rows, columns },
     };
-    let env = environment::of_exec(record, &call.env, size.is_some());
-    let (rows, columns) = size.map_or((0, 0), |size| (size.rows, size.columns));
-    let mut words = vec!["run".to_owned(), kind.to_owned()];
-    words.extend([rows.to_string(), columns.to_string()]);
-    words.extend([uid.to_string(), gid.to_string()]);
-    let mut words: Vec<String> = words.iter().map(|w| wire::escape(w.as_bytes())).collect();
-    words.push(wire::escape(record.asked.work_dir().as_bytes()));
-    words.push(env.len().to_string());
+    let has_terminal = matches!(streams, GuestStreams::Terminal { .. });
+    let env = environment::of_exec(record, &call.env, has_terminal);
     let argv = command_line(call.words.clone());
-    words.extend(env.iter().chain(&argv).map(|w| wire::escape(w.as_bytes())));
-    words.join(" ")
+    KeeperRequest::Run(RunRequest {
+        streams,
+        uid: user.0,
+        gid: user.1,
+        work_dir: record.asked.work_dir().as_bytes().to_vec(),
+        env: env.into_iter().map(String::into_bytes).collect(),
+        argv: argv.into_iter().map(String::into_bytes).collect(),
+    })
 }
+
+/// Number of a user and of its group.
+type User = (u32, u32);
 
 /// A connection to a keeper.
 pub(super) struct Keeper {
@@ -251,9 +258,9 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// Sends a line, and descriptors with its first bytes.
-    async fn send(&mut self, line: &str, fds: &[OwnedFd]) -> io::Result<()> {
-        let line = format!("{line}\n");
+    /// Sends a request, and descriptors with its first bytes.
+    async fn send(&mut self, request: &KeeperRequest, fds: &[OwnedFd]) -> io::Result<()> {
+        let line = format!("{}\n", request.encode());
         let borrowed: Vec<BorrowedFd<'_>> = fds.iter().map(AsFd::as_fd).collect();
         let mut sent = 0;
         while let Some(rest) = line.as_bytes().get(sent..).filter(|rest| !rest.is_empty()) {
@@ -264,12 +271,16 @@ impl Keeper {
         Ok(())
     }
 
-    /// Waits for the next line; `None` at the end.
-    pub(super) async fn line(&mut self) -> io::Result<Option<Vec<String>>> {
+    /// Waits for the next answer; `None` at the end.
+    pub(super) async fn answer(&mut self) -> io::Result<Option<KeeperAnswer>> {
         loop {
             if let Some(end) = self.bytes.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.bytes.drain(..=end).collect();
-                return Ok(Some(keeper::words(&String::from_utf8_lossy(&line))));
+                let answer = KeeperAnswer::parse(&String::from_utf8_lossy(&line));
+                return answer.map_or_else(
+                    || Err(io::ErrorKind::InvalidData.into()),
+                    |answer| Ok(Some(answer)),
+                );
             }
             let mut piece = [0; 4096];
             let (bytes, fds) = (&mut piece, &mut self.fds);

@@ -80,14 +80,14 @@ fn namespaces_and_mounts_are_those_of_the_kernel() {
         MNT_DETACH => libc::MNT_DETACH,
         OPEN_TREE_CLONE => libc::OPEN_TREE_CLONE,
         MOVE_MOUNT_F_EMPTY_PATH => libc::MOVE_MOUNT_F_EMPTY_PATH,
-        crate::kernel::READ_ONLY => libc::MOUNT_ATTR_RDONLY,
-        crate::kernel::NOSUID => libc::MOUNT_ATTR_NOSUID,
-        crate::kernel::NODEV => libc::MOUNT_ATTR_NODEV,
-        crate::kernel::NOEXEC => libc::MOUNT_ATTR_NOEXEC,
-        crate::kernel::READ_ONLY => libc::MS_RDONLY,
-        crate::kernel::NOSUID => libc::MS_NOSUID,
-        crate::kernel::NODEV => libc::MS_NODEV,
-        crate::kernel::NOEXEC => libc::MS_NOEXEC,
+        crate::wire::plan::READ_ONLY => libc::MOUNT_ATTR_RDONLY,
+        crate::wire::plan::NOSUID => libc::MOUNT_ATTR_NOSUID,
+        crate::wire::plan::NODEV => libc::MOUNT_ATTR_NODEV,
+        crate::wire::plan::NOEXEC => libc::MOUNT_ATTR_NOEXEC,
+        crate::wire::plan::READ_ONLY => libc::MS_RDONLY,
+        crate::wire::plan::NOSUID => libc::MS_NOSUID,
+        crate::wire::plan::NODEV => libc::MS_NODEV,
+        crate::wire::plan::NOEXEC => libc::MS_NOEXEC,
     }
 }
 

@@ -10,7 +10,6 @@
 //! Whoever of them is killed, nothing stays: init holds a pipe from the keeper, and the kernel ends a process list with init.
 
 mod line;
-mod plan;
 mod requests;
 mod root;
 mod watch;
@@ -26,11 +25,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::abi::{SIGCHLD, SIGKILL};
 use crate::kernel::{self, as_path, tried};
+use crate::processes;
 use crate::sockets::{self, PollFd};
 use crate::sys::{self, Signals, Wait};
-use crate::{processes, wire};
-use line::{Incoming, Line};
-use plan::{Ids, Plan};
+use crate::wire::plan::{Ids, Plan};
+use crate::wire::{self, JournalEvent, JournalLine, StartReport, ZygoteAnswer};
+use line::Incoming;
 use requests::Client;
 use watch::Watcher;
 
@@ -42,14 +42,15 @@ pub(crate) fn run() -> ! {
     let code = match start() {
         Ok(mut keeper) => {
             // Whoever waits for this may be gone; then the next command of sandtop decides what becomes of the sandbox.
-            let _ = writeln!(io::stdout(), "ready");
+            let _ = writeln!(io::stdout(), "{}", StartReport::Ready.encode());
             zygote::silence();
             kernel::forget_code();
             keeper.serve();
             keeper.end()
         }
         Err(error) => {
-            let _ = writeln!(io::stdout(), "error {error}");
+            let report = StartReport::Failed(error.to_string());
+            let _ = writeln!(io::stdout(), "{}", report.encode());
             1
         }
     };
@@ -60,7 +61,7 @@ fn start() -> io::Result<Keeper> {
     let folder = std::env::current_dir()?;
     let mut text = String::new();
     io::stdin().read_to_string(&mut text)?;
-    let plan: &'static Plan = Box::leak(Box::new(Plan::read(&text)?));
+    let plan: &'static Plan = Box::leak(Box::new(Plan::parse(&text).map_err(io::Error::other)?));
     drop(text);
     // Nobody has to reap us, and no terminal can signal us.
     if kernel::split()?.is_some() {
@@ -139,19 +140,18 @@ impl Keeper {
     fn await_ready(&mut self) -> io::Result<()> {
         let mut incoming = Incoming::default();
         loop {
-            let (words, fds) = incoming
+            let (line, fds) = incoming
                 .next(&self.ask)?
                 .ok_or_else(|| io::Error::other("the zygote ended"))?;
             // They are sent with the last line, but lines that wait together come together, and what was sent along with them.
             self.namespaces.extend(fds);
-            match (words.first().map(Vec::as_slice), words.get(1)) {
-                (Some(b"map"), _) => self.map_ids()?,
-                (Some(b"init"), _) => self.init = plan::number(&words, 1).unwrap_or(0),
-                (Some(b"ready"), _) => return Ok(()),
-                (_, reason) => {
-                    return Err(io::Error::other(
-                        String::from_utf8_lossy(reason.unwrap_or(&Vec::new())).into_owned(),
-                    ));
+            match ZygoteAnswer::parse(&line) {
+                Some(ZygoteAnswer::NeedsIds) => self.map_ids()?,
+                Some(ZygoteAnswer::Init { pid }) => self.init = pid,
+                Some(ZygoteAnswer::Ready) => return Ok(()),
+                Some(ZygoteAnswer::Failed(reason)) => return Err(io::Error::other(reason)),
+                Some(ZygoteAnswer::Started { .. }) | None => {
+                    return Err(io::Error::other("the zygote talks nonsense"));
                 }
             }
         }
@@ -167,7 +167,7 @@ impl Keeper {
                 )?;
             }
         }
-        sockets::send(&self.ask, b"+", &[])
+        sockets::send(&self.ask, zygote::IDS_MAPPED, &[])
     }
 
     /// Serves until the sandbox ends.
@@ -214,7 +214,7 @@ impl Keeper {
 
     /// Tells how long there is nothing to do, in milliseconds.
     fn patience(&mut self) -> i32 {
-        let busy = self.clients.iter().any(|client| client.guest.is_some());
+        let busy = self.clients.iter().any(Client::is_busy);
         let spared = [self.zygote, self.init];
         let look = match &mut self.watcher {
             // Without a guest only what was left in the background runs; it is watched, but not as closely.
@@ -236,18 +236,8 @@ impl Keeper {
             if pid == self.init {
                 self.init = 0;
             }
-            for client in self
-                .clients
-                .iter_mut()
-                .filter(|client| client.guest == Some(pid))
-            {
-                client.guest = None;
-                let _ = sockets::send(
-                    &client.socket,
-                    Line::new("exit").word(child.status.to_string()).bytes(),
-                    &[],
-                );
-            }
+            let clients = self.clients.iter_mut();
+            clients.for_each(|client| client.guest_ended(pid, child.status));
         }
     }
 
@@ -280,18 +270,19 @@ impl Keeper {
 
     /// Notes in the journal that the sandbox has ended.
     fn tell_end(&self) {
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |passed| passed.as_millis());
-        let line = Line::new(&now.to_string())
-            .word(&self.plan.id)
-            .word(&self.plan.name)
-            .word("died")
-            .word("137");
-        let _ = fs::write(self.folder.join(wire::KEEPER_DEATH), now.to_string());
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let line = JournalLine {
+            at_millis: now.map_or(0, |passed| passed.as_millis().try_into().unwrap_or(0)),
+            id: String::from_utf8_lossy(&self.plan.id).into_owned(),
+            name: String::from_utf8_lossy(&self.plan.name).into_owned(),
+            event: JournalEvent::Died,
+            detail: "137".to_owned(),
+        };
+        let death = self.folder.join(wire::KEEPER_DEATH);
+        let _ = fs::write(death, line.at_millis.to_string());
         let journal = self.folder.join("..").join(wire::JOURNAL);
         if let Ok(mut journal) = File::options().append(true).open(journal) {
-            let _ = journal.write_all(line.bytes());
+            let _ = journal.write_all(line.encode().as_bytes());
         }
     }
 }

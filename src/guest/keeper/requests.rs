@@ -6,11 +6,14 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use super::line::{Incoming, Line};
-use super::{Keeper, plan, window};
+use super::line::{self, Incoming};
+use super::{Keeper, window};
 use crate::abi::{SIGCONT, SIGKILL, SIGSTOP, SIGTERM};
 use crate::kernel::{as_path, tried};
-use crate::{processes, sockets, sys};
+use crate::wire::{
+    self, KeeperAnswer, KeeperRequest, RunRequest, Verb, ZygoteAnswer, ZygoteRequest,
+};
+use crate::{processes, sys};
 
 /// Time between the polite and the final signal of a stop.
 const GRACE: Duration = Duration::from_millis(500);
@@ -19,12 +22,8 @@ const GRACE: Duration = Duration::from_millis(500);
 pub(super) struct Client {
     pub(super) socket: UnixStream,
     incoming: Incoming,
-    /// The guest that was started for it.
-    pub(super) guest: Option<i32>,
-    /// Does that run a command, and not only a verb of ours?
-    is_command: bool,
-    /// Does that change nothing?
-    is_look: bool,
+    /// The guest that was started for it, and its verb.
+    guest: Option<(i32, Verb)>,
 }
 
 impl Client {
@@ -34,9 +33,31 @@ impl Client {
             socket,
             incoming: Incoming::default(),
             guest: None,
-            is_command: false,
-            is_look: false,
         }
+    }
+
+    /// Tells whether a guest runs for it.
+    pub(super) fn is_busy(&self) -> bool {
+        self.guest.is_some()
+    }
+
+    /// Sends an answer; `false` when nobody is there any more.
+    fn answer(&self, answer: &KeeperAnswer, fds: &[OwnedFd]) -> bool {
+        let fds: Vec<RawFd> = fds.iter().map(AsRawFd::as_raw_fd).collect();
+        line::send(&self.socket, &answer.encode(), &fds).is_ok()
+    }
+
+    /// Tells it that its guest has ended, if it was this one.
+    pub(super) fn guest_ended(&mut self, pid: i32, status: i32) {
+        if self.guest.take_if(|(guest, _)| *guest == pid).is_some() {
+            self.answer(&KeeperAnswer::Exited { status }, &[]);
+        }
+    }
+
+    /// Returns the guest that only looks into the sandbox.
+    fn reader(&self) -> Option<i32> {
+        let (guest, verb) = self.guest?;
+        verb.is_read_only().then_some(guest)
     }
 }
 
@@ -49,74 +70,67 @@ impl Keeper {
         if !client.incoming.read(&client.socket).unwrap_or(false) {
             return false;
         }
-        let Some((words, fds)) = client.incoming.take() else {
+        let Some((line, fds)) = client.incoming.take() else {
             return true;
         };
-        let answer = match words.first().map(Vec::as_slice) {
-            Some(b"hello") => Ok(self.greeting()),
-            Some(b"run") => return self.run(index, &words, &fds),
-            Some(b"freeze") => self.freeze(true).map(|()| Line::new("ok")),
-            Some(b"thaw") => self.freeze(false).map(|()| Line::new("ok")),
-            Some(b"stop") => self.stop().map(|()| Line::new("ok")),
-            Some(b"kill") => self.kill().map(|()| Line::new("ok")),
-            _ => Err(io::Error::other("this keeper does not know that request")),
+        let answered = match KeeperRequest::parse(&line) {
+            Some(KeeperRequest::Run(run)) => self.run(index, run, &fds),
+            Some(KeeperRequest::Hello) => Ok((self.status(), Vec::new())),
+            Some(KeeperRequest::Pause) => self.pause().map(done),
+            Some(KeeperRequest::Resume) => self.resume().map(done),
+            Some(KeeperRequest::Stop) => self.stop().map(done),
+            Some(KeeperRequest::Kill) => self.kill().map(done),
+            None => Err(io::Error::other("this keeper does not know that request")),
         };
-        let answer = answer.unwrap_or_else(|error| Line::new("error").word(error.to_string()));
-        self.clients
-            .get(index)
-            .is_some_and(|client| sockets::send(&client.socket, answer.bytes(), &[]).is_ok())
+        let refused = |error: io::Error| (KeeperAnswer::Refused(error.to_string()), Vec::new());
+        let (answer, fds) = answered.unwrap_or_else(refused);
+        let client = self.clients.get(index);
+        client.is_some_and(|client| client.answer(&answer, &fds))
     }
 
     /// Tells how the sandbox stands, and below which process it is found.
-    fn greeting(&self) -> Line {
-        let state = if self.paused { "paused" } else { "running" };
-        Line::new("ok")
-            .word(state)
-            .word(std::process::id().to_string())
+    fn status(&self) -> KeeperAnswer {
+        KeeperAnswer::Status {
+            paused: self.paused,
+            pid: std::process::id(),
+        }
     }
 
-    /// Has the zygote start a guest, and tells the client.
-    fn run(&mut self, index: usize, words: &[Vec<u8>], fds: &[OwnedFd]) -> bool {
-        let raw: Vec<RawFd> = fds.iter().map(AsRawFd::as_raw_fd).collect();
-        let is_look = window::is_look(words);
-        let asked = if is_look || !self.paused {
-            self.ask_zygote(words, &raw)
-        } else {
-            Err(io::Error::other("paused"))
-        };
-        let (answer, passed) = match asked {
-            Ok((pid, passed)) => {
-                if let Some(client) = self.clients.get_mut(index) {
-                    client.guest = Some(pid);
-                    client.is_command = window::verb(words) == Some(b"exec");
-                    client.is_look = is_look;
-                }
-                (Line::new("started").word(pid.to_string()), passed)
-            }
-            Err(error) => (Line::new("error").word(error.to_string()), Vec::new()),
-        };
-        let passed: Vec<RawFd> = passed.iter().map(AsRawFd::as_raw_fd).collect();
-        self.clients
-            .get(index)
-            .is_some_and(|client| sockets::send(&client.socket, answer.bytes(), &passed).is_ok())
+    /// Has the zygote start a guest, and remembers for whom.
+    fn run(&mut self, index: usize, run: RunRequest, fds: &[OwnedFd]) -> io::Result<Answered> {
+        let verb = run
+            .verb()
+            .ok_or_else(|| io::Error::other("a request that makes no sense"))?;
+        if self.paused && !verb.is_read_only() {
+            return Err(io::Error::other(wire::REFUSED_PAUSED));
+        }
+        let fds: Vec<RawFd> = fds.iter().map(AsRawFd::as_raw_fd).collect();
+        let (pid, passed) = self.ask_zygote(&ZygoteRequest::Run(run), &fds)?;
+        if let Some(client) = self.clients.get_mut(index) {
+            client.guest = Some((pid, verb));
+        }
+        Ok((KeeperAnswer::Started { pid }, passed))
     }
 
-    fn ask_zygote(&self, words: &[Vec<u8>], fds: &[RawFd]) -> io::Result<(i32, Vec<OwnedFd>)> {
-        // A frozen zygote would not answer, and we could not thaw it while we wait.
+    fn ask_zygote(
+        &self,
+        request: &ZygoteRequest,
+        fds: &[RawFd],
+    ) -> io::Result<(i32, Vec<OwnedFd>)> {
+        // A frozen zygote would not answer, and we could not resume it while we wait.
         let is_frozen = self.paused && self.plan.freezer.is_some();
         let window = is_frozen
             .then(|| window::open(self.plan, &self.namespaces))
             .transpose()?;
         let zygote = window.as_ref().unwrap_or(&self.ask);
-        sockets::send(zygote, Line::of(words).bytes(), fds)?;
+        line::send(zygote, &request.encode(), fds)?;
         let (answer, passed) = Incoming::default()
             .next(zygote)?
             .ok_or_else(|| io::Error::other("the zygote ended"))?;
-        match plan::number(&answer, 1) {
-            Some(pid) => Ok((pid, passed)),
-            None => Err(io::Error::other(
-                String::from_utf8_lossy(answer.get(1).unwrap_or(&Vec::new())).into_owned(),
-            )),
+        match ZygoteAnswer::parse(&answer) {
+            Some(ZygoteAnswer::Started { pid }) => Ok((pid, passed)),
+            Some(ZygoteAnswer::Failed(reason)) => Err(io::Error::other(reason)),
+            _ => Err(io::Error::other("the zygote gave no answer")),
         }
     }
 
@@ -124,49 +138,55 @@ impl Keeper {
     /// and cleans up by itself.
     pub(super) fn hang_up(&mut self, index: usize) {
         let client = self.clients.swap_remove(index);
-        let Some(Ok(pid)) = client.guest.map(u32::try_from) else {
+        let Some((Ok(pid), verb)) = client.guest.map(|(pid, verb)| (u32::try_from(pid), verb))
+        else {
             return;
         };
-        if client.is_look {
+        if verb.is_read_only() {
             sys::kill(pid, SIGKILL);
-        } else if client.is_command {
+        } else if verb == Verb::Exec {
             sys::kill(pid, SIGTERM);
         }
     }
 
-    fn freeze(&mut self, on: bool) -> io::Result<()> {
-        if !on {
-            let looks = self.clients.iter().filter(|client| client.is_look);
-            looks
-                .filter_map(|client| client.guest)
-                .for_each(|guest| window::take_in(self.plan, guest));
-        }
+    fn pause(&mut self) -> io::Result<()> {
         match &self.plan.freezer {
             Some(freezer) => {
-                let text = if on { &freezer.on } else { &freezer.off };
-                tried("freezing", fs::write(as_path(&freezer.file), text))?;
+                tried("pausing", fs::write(as_path(&freezer.file), &freezer.on))?;
             }
-            None => self.freeze_by_signals(on)?,
+            None => self.signal_twice(SIGSTOP)?,
         }
-        self.paused = on;
+        self.paused = true;
+        Ok(())
+    }
+
+    fn resume(&mut self) -> io::Result<()> {
+        let readers = self.clients.iter().filter_map(Client::reader);
+        readers.for_each(|guest| window::take_in(self.plan, guest));
+        match &self.plan.freezer {
+            Some(freezer) => {
+                tried("resuming", fs::write(as_path(&freezer.file), &freezer.off))?;
+            }
+            None => self.signal_twice(SIGCONT)?,
+        }
+        self.paused = false;
         Ok(())
     }
 
     /// Twice, because what forks at the right moment escapes the first.
-    fn freeze_by_signals(&self, on: bool) -> io::Result<()> {
-        let signal = if on { SIGSTOP } else { SIGCONT };
+    fn signal_twice(&self, signal: i32) -> io::Result<()> {
         for _ in 0..2 {
-            self.ask_zygote(&[b"signal".to_vec(), signal.to_string().into_bytes()], &[])?;
+            self.ask_zygote(&ZygoteRequest::Signal(signal), &[])?;
         }
         Ok(())
     }
 
     fn stop(&mut self) -> io::Result<()> {
         if self.paused {
-            self.freeze(false)?;
+            self.resume()?;
         }
         // At its process limit a sandbox cannot be asked; then there is no politeness.
-        let asked = self.ask_zygote(&[b"signal".to_vec(), SIGTERM.to_string().into_bytes()], &[]);
+        let asked = self.ask_zygote(&ZygoteRequest::Signal(SIGTERM), &[]);
         self.stopping = Some(Instant::now() + if asked.is_ok() { GRACE } else { Duration::ZERO });
         Ok(())
     }
@@ -182,11 +202,18 @@ impl Keeper {
 
     fn kill(&mut self) -> io::Result<()> {
         self.signal_init(SIGKILL);
-        // A frozen process hears even this only when it is thawed.
+        // A frozen process hears even this only when it goes on.
         if self.paused && self.plan.freezer.is_some() {
-            self.freeze(false)
+            self.resume()
         } else {
             Ok(())
         }
     }
+}
+
+/// An answer, and descriptors that go with it.
+type Answered = (KeeperAnswer, Vec<OwnedFd>);
+
+fn done((): ()) -> Answered {
+    (KeeperAnswer::Done, Vec::new())
 }

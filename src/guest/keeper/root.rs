@@ -6,9 +6,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use super::plan::{Plan, Step};
 use crate::abi::{MS_PRIVATE, MS_REC};
-use crate::kernel::{self, NODEV, NOEXEC, NOSUID, READ_ONLY, as_path, tried};
+use crate::kernel::{self, as_path, tried};
+use crate::wire::plan::{NODEV, NOEXEC, NOSUID, Plan, READ_ONLY, Step};
 
 /// Where the new root is put together; the host's folder is covered in our namespace only, and out of sight later.
 const STAGE: &str = "/tmp";

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use super::plan::Watch;
 use crate::abi::SIGKILL;
 use crate::kernel::as_path;
 use crate::processes;
 use crate::sys;
+use crate::wire::{self, plan::MemoryWatch};
 
 /// What a fast program can fill in a millisecond.
 const BYTES_PER_MILLI: u64 = 2 << 20;
@@ -15,13 +15,13 @@ const LATEST: u64 = 250;
 
 /// Watches over one sandbox.
 pub(crate) struct Watcher<'a> {
-    watch: &'a Watch,
+    watch: &'a MemoryWatch,
     kills: u64,
 }
 
 impl<'a> Watcher<'a> {
     /// Starts to count.
-    pub(crate) fn new(watch: &'a Watch) -> Self {
+    pub(crate) fn new(watch: &'a MemoryWatch) -> Self {
         Self { watch, kills: 0 }
     }
 
@@ -53,7 +53,7 @@ impl<'a> Watcher<'a> {
         self.kills += 1;
         let _ = fs::write(
             as_path(&self.watch.counter),
-            format!("oom_kill {}\n", self.kills),
+            wire::oom_kills_text(self.kills),
         );
         sys::kill(pid, SIGKILL);
     }

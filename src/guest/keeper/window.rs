@@ -7,25 +7,11 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use super::plan::{Plan, number};
 use super::zygote;
 use crate::abi::SIGKILL;
 use crate::kernel::{self, as_path, tried};
 use crate::sys;
-
-/// Verbs of the guest that change nothing.
-const LOOKS: [&[u8]; 10] = [
-    b"list",
-    b"stat",
-    b"read",
-    b"pack",
-    b"top",
-    b"changes",
-    b"size",
-    b"sessions",
-    b"execs",
-    b"probe",
-];
+use crate::wire::{self, plan::Plan};
 
 /// Namespaces in the order in which they are joined: the first brings the right to join the others.
 const NAMESPACES: [&str; 7] = [
@@ -40,17 +26,6 @@ const NAMESPACES: [&str; 7] = [
 
 /// Where a process finds its own.
 pub(crate) const OWN_NAMESPACES: &str = "/proc/self/ns";
-
-/// Tells the verb of a request to run the guest.
-pub(crate) fn verb(words: &[Vec<u8>]) -> Option<&[u8]> {
-    let variables: usize = number(words, 7)?;
-    words.get(8..)?.get(variables..)?.get(1).map(Vec::as_slice)
-}
-
-/// Tells whether a request may be met while nothing is to go on in the sandbox.
-pub(crate) fn is_look(words: &[Vec<u8>]) -> bool {
-    verb(words).is_some_and(|verb| LOOKS.contains(&verb))
-}
 
 /// Opens the namespaces of this process, whose current folder is where it finds them.
 pub(crate) fn namespaces(plan: &Plan) -> io::Result<Vec<OwnedFd>> {
@@ -82,7 +57,7 @@ pub(crate) fn open(plan: &Plan, namespaces: &[OwnedFd]) -> io::Result<UnixStream
 
 fn join(namespaces: &[OwnedFd]) -> io::Result<()> {
     if namespaces.is_empty() {
-        return Err(io::Error::other("paused"));
+        return Err(io::Error::other(wire::REFUSED_PAUSED));
     }
     namespaces.iter().try_for_each(kernel::join_namespace)
 }

@@ -7,15 +7,18 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::fchown;
 use std::os::unix::net::UnixStream;
 
-use super::line::Line;
-use super::plan::{Ids, Plan, number};
+use super::line;
 use super::root::{self, Trees};
 use super::window;
 use crate::kernel::{self, as_path, tried};
-use crate::{abi, sockets, sys, wire};
+use crate::wire::plan::{Ids, Plan};
+use crate::wire::{self, GuestStreams, RunRequest, ZygoteAnswer, ZygoteRequest};
+use crate::{abi, sockets, sys};
 
 /// What init says when the root stands.
-const READY: &[u8] = b"+";
+const ROOT_BUILT: &[u8] = b"+";
+/// What the keeper says when it has mapped the users.
+pub(super) const IDS_MAPPED: &[u8] = b"+";
 /// Open files; some programs walk through all possible ones.
 const MOST_FILES: u64 = 65_536;
 /// Longest wait for a signal to be sent, in milliseconds; who sends it may itself be stopped from inside.
@@ -33,11 +36,8 @@ pub(crate) fn run(plan: &Plan, keeper: &UnixStream, trees: Option<Trees>, alive:
 
 /// Ends with a word about the reason.
 pub(crate) fn give_up(keeper: &UnixStream, error: &io::Error) -> ! {
-    let _ = sockets::send(
-        keeper,
-        Line::new("error").word(error.to_string()).bytes(),
-        &[],
-    );
+    let answer = ZygoteAnswer::Failed(error.to_string());
+    let _ = line::send(keeper, &answer.encode(), &[]);
     kernel::leave(1)
 }
 
@@ -78,11 +78,11 @@ fn prepare(
             drop(near);
             init(plan, &far, trees, alive)
         }
-        Some(pid) => sockets::send(keeper, Line::new("init").word(pid.to_string()).bytes(), &[])?,
+        Some(pid) => line::send(keeper, &ZygoteAnswer::Init { pid }.encode(), &[])?,
     }
     drop((far, trees, alive));
     let said = io::read_to_string(near)?;
-    if said.as_bytes() != READY {
+    if said.as_bytes() != ROOT_BUILT {
         let reason = if said.is_empty() {
             "init ended while the root was being built"
         } else {
@@ -99,7 +99,7 @@ fn prepare(
     std::env::set_current_dir("/")?;
     drop_rights(plan)?;
     let raw: Vec<RawFd> = namespaces.iter().map(AsRawFd::as_raw_fd).collect();
-    sockets::send(keeper, Line::new("ready").bytes(), &raw)
+    line::send(keeper, &ZygoteAnswer::Ready.encode(), &raw)
 }
 
 /// Gives up what neither this process nor any that it starts may ever do again.
@@ -123,7 +123,7 @@ fn become_first_user(
 ) -> io::Result<()> {
     match plan.ids {
         Ids::Block(_) => {
-            sockets::send(keeper, Line::new("map").bytes(), &[])?;
+            line::send(keeper, &ZygoteAnswer::NeedsIds.encode(), &[])?;
             let mut answer = [0];
             io::Read::read_exact(&mut keeper, &mut answer)?;
             kernel::become_user(0, 0, true)
@@ -160,7 +160,7 @@ fn init(plan: &Plan, starter: &UnixStream, trees: Option<Trees>, alive: OwnedFd)
     sys::hide_from_peers();
     kernel::end_with_parent();
     match built {
-        Ok(()) => drop(sockets::send(starter, READY, &[])),
+        Ok(()) => drop(sockets::send(starter, ROOT_BUILT, &[])),
         Err(error) => {
             let _ = sockets::send(starter, error.to_string().as_bytes(), &[]);
             kernel::leave(1)
@@ -200,32 +200,23 @@ pub(crate) fn keep_only(fd: OwnedFd) -> OwnedFd {
 
 /// Starts what the keeper asks for, one line each.
 pub(crate) fn serve(plan: &Plan, keeper: &UnixStream) -> io::Result<()> {
-    let mut incoming = super::line::Incoming::default();
+    let mut incoming = line::Incoming::default();
     kernel::forget_code();
     loop {
-        let Some((words, fds)) = incoming.next(keeper)? else {
+        let Some((line, fds)) = incoming.next(keeper)? else {
             return Ok(());
         };
-        let answer = match words.first().map(Vec::as_slice) {
-            Some(b"run") => start(plan, &words, fds),
-            Some(b"signal") => signal(number(&words, 1).unwrap_or(abi::SIGKILL)),
-            _ => Err(io::Error::other("unknown request")),
+        let started = match ZygoteRequest::parse(&line) {
+            Some(ZygoteRequest::Run(run)) => start(plan, &run, fds),
+            Some(ZygoteRequest::Signal(signal)) => send_signal(signal),
+            None => Err(io::Error::other("a request that makes no sense")),
         };
-        match answer {
-            Ok((pid, terminal)) => {
-                let fds: Vec<RawFd> = terminal.iter().map(AsRawFd::as_raw_fd).collect();
-                sockets::send(
-                    keeper,
-                    Line::new("started").word(pid.to_string()).bytes(),
-                    &fds,
-                )?;
-            }
-            Err(error) => sockets::send(
-                keeper,
-                Line::new("error").word(explain(&error)).bytes(),
-                &[],
-            )?,
-        }
+        let (answer, terminal) = match started {
+            Ok((pid, terminal)) => (ZygoteAnswer::Started { pid }, terminal),
+            Err(error) => (ZygoteAnswer::Failed(explain(&error)), None),
+        };
+        let fds: Vec<RawFd> = terminal.iter().map(AsRawFd::as_raw_fd).collect();
+        line::send(keeper, &answer.encode(), &fds)?;
     }
 }
 
@@ -236,30 +227,21 @@ fn explain(error: &io::Error) -> String {
     }
 }
 
-/// `run STDIO ROWS COLUMNS UID GID FOLDER COUNT ENV… WORDS…`
-fn start(
-    plan: &Plan,
-    words: &[Vec<u8>],
-    mut fds: Vec<OwnedFd>,
-) -> io::Result<(i32, Option<OwnedFd>)> {
-    let bad = || io::Error::other("a request that makes no sense");
-    let (uid, gid) = (
-        number(words, 4).ok_or_else(bad)?,
-        number(words, 5).ok_or_else(bad)?,
-    );
-    let count: usize = number(words, 7).ok_or_else(bad)?;
-    let (env, argv) = words
-        .get(8..)
-        .and_then(|rest| rest.split_at_checked(count))
-        .ok_or_else(bad)?;
+/// A process that was started, and the other side of its terminal.
+type Started = (i32, Option<OwnedFd>);
+
+/// Starts a guest; for a terminal, its other side comes back.
+fn start(plan: &Plan, run: &RunRequest, mut fds: Vec<OwnedFd>) -> io::Result<Started> {
     let mut master = None;
-    if words.get(1).is_some_and(|kind| kind == b"terminal") {
-        let (near, far) = terminal(words, uid, gid)?;
+    if let GuestStreams::Terminal { rows, columns } = run.streams {
+        let (near, far) = open_terminal(rows, columns)?;
+        // Without rights to give it away it is the user's own already.
+        let _ = fchown(&far, Some(run.uid), Some(run.gid));
         master = Some(near);
         fds = vec![far.try_clone()?, far.try_clone()?, far];
     }
     let [stdin, stdout, stderr] = fds.as_slice() else {
-        return Err(bad());
+        return Err(io::Error::other("a request without streams"));
     };
     let streams = [stdin.as_raw_fd(), stdout.as_raw_fd(), stderr.as_raw_fd()];
     if let Some(pid) = sys::once_there_is_room(kernel::split_sibling)? {
@@ -271,15 +253,16 @@ fn start(
         kernel::control_terminal();
     }
     kernel::close_from(3);
-    let error = become_payload(plan, uid, gid, words.get(6)).map_or_else(
+    let error = become_payload(plan, run).map_or_else(
         |error| error,
-        |()| kernel::execute(wire::GUEST_PATH, argv, env),
+        |()| kernel::execute(wire::GUEST_PATH, &run.argv, &run.env),
     );
-    eprintln!("sandtop: starting the guest failed: {error}");
+    eprintln!("{}starting the guest failed: {error}", wire::COMPLAINT);
     kernel::leave(126)
 }
 
-fn become_payload(plan: &Plan, uid: u32, gid: u32, folder: Option<&Vec<u8>>) -> io::Result<()> {
+/// Becomes the sandbox's user, with no more rights than that one has, where the guest is to start.
+fn become_payload(plan: &Plan, run: &RunRequest) -> io::Result<()> {
     sys::unblock_signals();
     // No core files of foreign programs.
     kernel::limit(abi::RLIMIT_CORE, 0);
@@ -287,34 +270,26 @@ fn become_payload(plan: &Plan, uid: u32, gid: u32, folder: Option<&Vec<u8>>) -> 
     for (resource, most) in &plan.limits {
         kernel::limit(*resource, *most);
     }
-    kernel::become_user(uid, gid, matches!(plan.ids, Ids::Block(_)))?;
+    kernel::become_user(run.uid, run.gid, matches!(plan.ids, Ids::Block(_)))?;
     kernel::drop_capabilities()?;
     // A work directory that was moved away must not lock everybody out.
-    if let Some(folder) = folder
-        && std::env::set_current_dir(as_path(folder)).is_err()
-    {
+    if std::env::set_current_dir(as_path(&run.work_dir)).is_err() {
         std::env::set_current_dir("/")?;
     }
     Ok(())
 }
 
-/// Opens a terminal of the sandbox's own.
-fn terminal(words: &[Vec<u8>], uid: u32, gid: u32) -> io::Result<(OwnedFd, OwnedFd)> {
+/// Opens a terminal of the sandbox's own: both sides of it.
+fn open_terminal(rows: u16, columns: u16) -> io::Result<(OwnedFd, OwnedFd)> {
     let master = File::options().read(true).write(true).open("/dev/pts/ptmx");
     let master = OwnedFd::from(tried("opening a terminal", master)?);
-    let peer = kernel::terminal_peer(
-        &master,
-        number(words, 2).unwrap_or(24),
-        number(words, 3).unwrap_or(80),
-    )?;
-    // Without rights to give it away it is the user's own already.
-    let _ = fchown(&peer, Some(uid), Some(gid));
+    let peer = kernel::terminal_peer(&master, rows, columns)?;
     Ok((master, peer))
 }
 
 /// Signals every process of the sandbox from inside, and returns when that is done: a stop that came after the signal to go on
 /// would hold for ever.
-fn signal(signal: i32) -> io::Result<(i32, Option<OwnedFd>)> {
+fn send_signal(signal: i32) -> io::Result<Started> {
     let (done, doing) = io::pipe()?;
     if let Some(pid) = kernel::split_sibling()? {
         drop(doing);

@@ -33,15 +33,6 @@ pub(crate) const NEW_NAMESPACES: c_int = abi::CLONE_NEWUSER
     | abi::CLONE_NEWUTS
     | abi::CLONE_NEWCGROUP;
 
-/// Mounts: no set-user-id programs.
-pub(crate) const NOSUID: u64 = 2;
-/// Mounts: no devices.
-pub(crate) const NODEV: u64 = 4;
-/// Mounts: no programs.
-pub(crate) const NOEXEC: u64 = 8;
-/// Mounts: reading only.
-pub(crate) const READ_ONLY: u64 = 1;
-
 unsafe extern "C" {
     fn syscall(number: c_long, ...) -> c_long;
     fn sethostname(name: *const c_char, length: usize) -> c_int;

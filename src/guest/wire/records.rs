@@ -21,11 +21,49 @@ const TAG_ENTRY: u8 = b'E';
 const TAG_DATA: u8 = b'D';
 const TAG_END: u8 = b'Z';
 
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EntryKind {
+    /// A regular file.
+    #[default]
+    File,
+    /// A folder.
+    Directory,
+    /// A symbolic link.
+    Symlink,
+    /// A device, pipe or socket.
+    Special,
+}
+
+impl EntryKind {
+    /// Returns its letter.
+    #[must_use]
+    pub fn letter(self) -> u8 {
+        match self {
+            Self::File => b'f',
+            Self::Directory => b'd',
+            Self::Symlink => b'l',
+            Self::Special => b's',
+        }
+    }
+
+    /// Reads its letter; what is not known is special.
+    #[must_use]
+    pub fn parse(letter: u8) -> Self {
+        match letter {
+            b'f' => Self::File,
+            b'd' => Self::Directory,
+            b'l' => Self::Symlink,
+            _ => Self::Special,
+        }
+    }
+}
+
 /// One file in a listing or tree.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Entry {
-    /// `f`ile, `d`irectory, `l`ink or `s`pecial.
-    pub kind: u8,
+    /// What it is.
+    pub kind: EntryKind,
     /// Permission bits.
     pub mode: u32,
     /// Owner.
@@ -60,7 +98,7 @@ pub enum Record<'a> {
 pub fn entry_bytes(entry: &Entry) -> Vec<u8> {
     let length = ENTRY_HEAD + entry.name.len() + entry.target.len();
     let mut out = Vec::with_capacity(padded(length));
-    out.extend([TAG_ENTRY, entry.kind]);
+    out.extend([TAG_ENTRY, entry.kind.letter()]);
     for word in [entry.mode, entry.uid, entry.gid] {
         out.extend(word.to_le_bytes());
     }
@@ -251,7 +289,7 @@ impl Fields<'_> {
     fn entry_head(&mut self) -> Option<(Entry, usize, usize)> {
         self.byte()?;
         let entry = Entry {
-            kind: self.byte()?,
+            kind: EntryKind::parse(self.byte()?),
             mode: self.u32()?,
             uid: self.u32()?,
             gid: self.u32()?,
@@ -266,74 +304,4 @@ impl Fields<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sample() -> Vec<u8> {
-        let entry = Entry {
-            kind: b'f',
-            mode: 0o644,
-            size: 3,
-            name: b"a\xff b".to_vec(),
-            ..Entry::default()
-        };
-        let link = Entry {
-            kind: b'l',
-            name: b"l".to_vec(),
-            target: b"../x".to_vec(),
-            ..Entry::default()
-        };
-        let mut bytes = entry_bytes(&entry);
-        bytes.extend(data_head(3));
-        bytes.extend(b"xyz");
-        bytes.extend(padding(3));
-        bytes.extend(entry_bytes(&link));
-        bytes.extend(end_bytes());
-        bytes
-    }
-
-    fn decode(pieces: &[&[u8]]) -> (Vec<Entry>, Vec<u8>, usize) {
-        let (mut decoder, mut entries, mut data, mut ends) =
-            (Decoder::default(), Vec::new(), Vec::new(), 0);
-        for piece in pieces {
-            decoder.push(piece);
-            while let Some(record) = decoder.next_record().expect("valid records") {
-                match record {
-                    Record::Entry(entry) => entries.push(entry),
-                    Record::Data(bytes) => data.extend(bytes),
-                    Record::End => ends += 1,
-                }
-            }
-        }
-        (entries, data, ends)
-    }
-
-    #[test]
-    fn splitting_anywhere_gives_the_same_records() {
-        let bytes = sample();
-        let whole = decode(&[&bytes]);
-        assert_eq!(
-            (whole.0.len(), whole.1.as_slice(), whole.2),
-            (2, &b"xyz"[..], 1)
-        );
-        for at in 0..bytes.len() {
-            let (left, right) = bytes.split_at(at);
-            assert_eq!(decode(&[left, right]), whole, "split at {at}");
-        }
-    }
-
-    #[test]
-    fn rubbish_is_refused() {
-        let mut decoder = Decoder::default();
-        decoder.push(b"?");
-        assert!(decoder.next_record().is_err());
-        let huge = Entry {
-            kind: b'f',
-            name: vec![b'x'; LONGEST_NAME + 1],
-            ..Entry::default()
-        };
-        let mut decoder = Decoder::default();
-        decoder.push(&entry_bytes(&huge));
-        assert!(decoder.next_record().is_err());
-    }
-}
+mod tests;

@@ -1,5 +1,5 @@
-# Installs packages onto a shelf. `$0` is pip or npm, then the shelf, a folder to work in, and what is wanted.
-shelf=$1
+# Installs packages into a set. `$0` is pip or npm, then the folder of the set, a folder to work in, and what is wanted.
+packages=$1
 work=$2
 shift 2
 export HOME="$work" TMPDIR="$work/tmp" XDG_CACHE_HOME="$work/cache"
@@ -46,7 +46,7 @@ fi
 case $installer in
 pip)
     exec python3 -m pip install --no-input --disable-pip-version-check --no-cache-dir --no-color \
-        --progress-bar off --no-warn-script-location --target "$shelf" -- "$@"
+        --progress-bar off --no-warn-script-location --target "$packages" -- "$@"
     ;;
 npm)
     # In a folder of its own first: npm likes to move node_modules itself, which a mount cannot be.
@@ -54,6 +54,6 @@ npm)
     npm install --no-audit --no-fund --no-update-notifier --no-progress --no-color --loglevel=warn \
         --cache "$work/cache/npm" -- "$@" || exit
     rm -f node_modules/.package-lock.json
-    cp -a node_modules/. "$shelf/"
+    cp -a node_modules/. "$packages/"
     ;;
 esac

@@ -26,23 +26,23 @@ if [ "$file" != "$0" ]; then
     done
 fi
 umask 022
-if [ -n "$SANDTOP_SHELF" ]; then
-    if [ ! -e "$SANDTOP_SHELF/.sandtop-complete" ]; then
+if [ -n "$SANDTOP_PACKAGES" ]; then
+    if [ ! -e "$SANDTOP_PACKAGES/.sandtop-complete" ]; then
         echo "sandtop: the packages of this run were removed meanwhile; run it again" >&2
         exit 125
     fi
     case $SANDTOP_INSTALLER in
-    pip) export PYTHONPATH="$SANDTOP_SHELF${PYTHONPATH:+:$PYTHONPATH}" PATH="$PATH:$SANDTOP_SHELF/bin" ;;
+    pip) export PYTHONPATH="$SANDTOP_PACKAGES${PYTHONPATH:+:$PYTHONPATH}" PATH="$PATH:$SANDTOP_PACKAGES/bin" ;;
     npm)
-        export NODE_PATH="$SANDTOP_SHELF${NODE_PATH:+:$NODE_PATH}" PATH="$PATH:$SANDTOP_SHELF/.bin"
+        export NODE_PATH="$SANDTOP_PACKAGES${NODE_PATH:+:$NODE_PATH}" PATH="$PATH:$SANDTOP_PACKAGES/.bin"
         # Modules do not look at NODE_PATH, only for this name beside them and above. A folder of the user's own stays.
-        if [ "$SANDTOP_SHELF" != /node_modules ]; then
+        if [ "$SANDTOP_PACKAGES" != /node_modules ]; then
             case $(readlink "$folder/node_modules" || ls -d "$folder/node_modules") in
-            '' | "$folder"/.sandtop-packages/*) ln -sfn "$SANDTOP_SHELF" "$folder/node_modules" ;;
+            '' | "$folder"/.sandtop-packages/*) ln -sfn "$SANDTOP_PACKAGES" "$folder/node_modules" ;;
             esac 2>/dev/null
         fi
         ;;
     esac
 fi
-unset SANDTOP_CODE SANDTOP_CONTEXT_JSON SANDTOP_NEEDS SANDTOP_LANGUAGE SANDTOP_SHELF SANDTOP_INSTALLER
+unset SANDTOP_CODE SANDTOP_CONTEXT_JSON SANDTOP_NEEDS SANDTOP_LANGUAGE SANDTOP_PACKAGES SANDTOP_INSTALLER
 exec "$@"

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{mpsc, watch};
 
 use super::calls::Calls;
-use super::programs::Fresh;
+use super::programs::TemporarySandboxes;
 use super::{Host, Options};
 use crate::domain::{HostName, RequestId, Sandbox, SandboxRef};
 use crate::engine::{Note, SharedEngine};
@@ -28,7 +28,7 @@ pub(super) struct Context {
     /// Requests that can be called off.
     pub(super) calls: Arc<Calls>,
     /// Sandboxes that end with the program they were made for.
-    pub(super) fresh: Arc<Fresh>,
+    pub(super) temporary: Arc<TemporarySandboxes>,
     names: Arc<Mutex<HashMap<SandboxRef, String>>>,
     recent: Arc<Mutex<HashMap<SandboxRef, VecDeque<u64>>>>,
 }
@@ -51,7 +51,7 @@ impl Context {
             closing,
             turns: Arc::default(),
             calls: Arc::default(),
-            fresh: Arc::default(),
+            temporary: Arc::default(),
             names: Arc::default(),
             recent: Arc::default(),
         }
@@ -166,6 +166,22 @@ impl Context {
             done: note.done,
             total: note.total,
         });
+    }
+
+    /// Tells whoever waits for a request what is being done.
+    pub(super) fn tell(&self, request: RequestId, words: impl Into<String>) {
+        let note = Note {
+            text: words.into(),
+            done: 0,
+            total: None,
+        };
+        self.progress(request, note);
+    }
+
+    /// Waits until the manager is about to end, and returns what to say of work that ends with it.
+    pub(super) async fn interrupted(&self) -> Failure {
+        self.closing().await;
+        Failure::new(FailureKind::Interrupted, "interrupted")
     }
 
     /// Waits until the manager is about to end.

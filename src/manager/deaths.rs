@@ -257,7 +257,7 @@ pub(super) async fn after_removal(
     sandbox: &SandboxRef,
     intent: &Intent,
 ) {
-    context.fresh.forget(sandbox);
+    context.temporary.forget(sandbox);
     let evidence = Evidence {
         gone: true,
         meant: meant(intent),

@@ -68,7 +68,7 @@ pub(super) async fn create(
     request: RequestId,
     host: &HostName,
     spec: &SandboxSpec,
-) -> Result<Reply, Failure> {
+) -> Result<Sandbox, Failure> {
     let host = context.host(host)?;
     let (notes, mut heard) = mpsc::channel(16);
     let reserved = slots::reserve(
@@ -94,7 +94,7 @@ pub(super) async fn create(
     let sandbox = outcome?;
     context.remember([&sandbox]);
     context.touch(&sandbox.reference).await;
-    Ok(Reply::Created(Box::new(sandbox)))
+    Ok(sandbox)
 }
 
 async fn interrupted(host: &Host, spec: &SandboxSpec) -> Result<Sandbox, Failure> {

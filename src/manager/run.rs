@@ -10,7 +10,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 use super::context::Context;
 use super::streams::{Input, Inputs, Stream, Streams};
 use super::{
-    Host, Options, deaths, file_streams, lifecycle, programs, reaper, runs, stock, streams,
+    Host, Options, deaths, file_streams, lifecycle, package_cache, programs, reaper, runs, streams,
     transfer, watch as watching,
 };
 use crate::domain::{OwnerKind, RequestId, SandboxRef, StreamId};
@@ -82,7 +82,7 @@ impl Manager {
             );
         }
         self.tasks.shutdown().await;
-        programs::sweep(&self.context).await;
+        programs::remove_temporary(&self.context).await;
         self.release().await;
     }
 
@@ -300,16 +300,19 @@ impl Manager {
 async fn perform(context: &Context, id: RequestId, command: Command) -> Result<Reply, Failure> {
     match command {
         Command::Refresh => lifecycle::refresh(context).await,
-        Command::Create { host, spec } => lifecycle::create(context, id, &host, &spec).await,
+        Command::Create { host, spec } => {
+            let sandbox = lifecycle::create(context, id, &host, &spec).await?;
+            Ok(Reply::Created(Box::new(sandbox)))
+        }
         Command::Prepare { place, program } => {
             programs::prepare(context, id, place, *program).await
         }
         Command::Outlook { sandbox, program } => {
             programs::outlook(context, id, sandbox, *program).await
         }
-        Command::Stock(host) => stock::list(context, &host).await,
-        Command::ClearStock { host, keys } => stock::remove(context, &host, &keys).await,
-        Command::PruneStock(host) => stock::prune(context, &host).await,
+        Command::Stock(host) => package_cache::list(context, &host).await,
+        Command::ClearStock { host, keys } => package_cache::remove(context, &host, &keys).await,
+        Command::PruneStock(host) => package_cache::prune(context, &host).await,
         Command::Inspect(sandbox) => lifecycle::inspect(context, &sandbox).await,
         Command::Processes(sandbox) => lifecycle::processes(context, &sandbox).await,
         Command::Changes(sandbox) => lifecycle::changes(context, &sandbox).await,

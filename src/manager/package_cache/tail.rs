@@ -1,4 +1,4 @@
-//! What a program says while it works: the last lines of it, whole and bounded.
+//! The last lines that a command printed, whole and bounded.
 
 use std::collections::VecDeque;
 
@@ -11,13 +11,13 @@ const LONGEST_LINE: usize = 600;
 
 /// The last lines of a command; both streams, each line whole.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct OutputTail {
     lines: VecDeque<String>,
     /// What has no end yet, of both streams.
     partial: [Vec<u8>; 2],
 }
 
-impl Heard {
+impl OutputTail {
     /// Goes through the lines.
     pub(super) fn lines(&self) -> impl Iterator<Item = &String> {
         self.lines.iter()
@@ -70,16 +70,16 @@ mod tests {
 
     #[test]
     fn only_the_last_lines_are_kept_and_none_grows() {
-        let mut heard = Heard::default();
+        let mut tail = OutputTail::default();
         for number in 0..100 {
-            heard.add(StreamKind::Stderr, format!("err {number}\nla").as_bytes());
-            heard.add(StreamKind::Stderr, b"st\n\n");
+            tail.add(StreamKind::Stderr, format!("err {number}\nla").as_bytes());
+            tail.add(StreamKind::Stderr, b"st\n\n");
         }
-        heard.add(StreamKind::Stdout, &vec![b'x'; 100_000]);
-        heard.flush();
-        assert!(heard.lines.len() <= LAST_LINES + 1);
-        assert_eq!(heard.lines.back().map(String::len), Some(LONGEST_LINE));
-        assert!(heard.lines.contains(&"err 99".to_owned()));
-        assert!(heard.lines.contains(&"last".to_owned()));
+        tail.add(StreamKind::Stdout, &vec![b'x'; 100_000]);
+        tail.flush();
+        assert!(tail.lines.len() <= LAST_LINES + 1);
+        assert_eq!(tail.lines.back().map(String::len), Some(LONGEST_LINE));
+        assert!(tail.lines.contains(&"err 99".to_owned()));
+        assert!(tail.lines.contains(&"last".to_owned()));
     }
 }

@@ -1,0 +1,185 @@
+//! Getting programs ready: a sandbox, their packages, their file, and the command that starts them.
+
+mod launch;
+mod temporary;
+mod wanted;
+
+use tokio::time::Instant;
+
+use super::context::Context;
+use super::package_cache::{CopyJob, PackageCache, PackageRequest, ReadyPackages};
+use super::{Host, lifecycle};
+use crate::code::{self, Around, Report};
+use crate::domain::{ExecSpec, RequestId, Sandbox, SandboxPath};
+use crate::protocol::{
+    CacheUse, Failure, FailureKind, Outlook, Place, Prepared, Program, Reply, Step,
+};
+pub(super) use temporary::{TemporarySandboxes, remove_temporary};
+
+/// Does everything that comes before the start.
+pub(super) async fn prepare(
+    context: &Context,
+    request: RequestId,
+    place: Place,
+    program: Program,
+) -> Result<Reply, Failure> {
+    let (host, image) = match &place {
+        Place::In(sandbox) => (&sandbox.reference.host, sandbox.image.clone()),
+        Place::Fresh { host, spec } => (host, spec.image.clone()),
+    };
+    let host = context.host(host)?;
+    let report = analyse(&program, program.around.clone()).await?;
+    let packages = PackageRequest {
+        request,
+        program: &program,
+        image: &image,
+        packages: wanted::packages(host, &program, &report)?,
+    };
+    let mut preparation = Preparation {
+        context,
+        host,
+        packages,
+        ready: None,
+        steps: Vec::new(),
+    };
+    preparation.find_packages(&place, &report).await?;
+    let (sandbox, path) = preparation.find_sandbox(place).await?;
+    let spec = preparation.write(&sandbox, report.is_module, path).await?;
+    let Preparation {
+        packages,
+        ready,
+        steps,
+        ..
+    } = preparation;
+    Ok(Reply::Prepared(Box::new(Prepared {
+        sandbox,
+        spec,
+        cache: ready.as_ref().map_or(CacheUse::None, |one| one.cache_use),
+        packages: ready.map_or_else(Vec::new, |_| packages.packages),
+        steps,
+    })))
+}
+
+/// Tells what is known of a program before it runs; nothing is made or changed for that.
+pub(super) async fn outlook(
+    context: &Context,
+    request: RequestId,
+    sandbox: Option<Box<Sandbox>>,
+    program: Program,
+) -> Result<Reply, Failure> {
+    let report = analyse(&program, program.around.clone()).await?;
+    let mut outlook = Outlook {
+        findings: report.findings.clone(),
+        packages: report.packages.clone(),
+        kept: None,
+    };
+    if let Some(sandbox) = sandbox {
+        let host = context.host(&sandbox.reference.host)?;
+        let image = sandbox.image.clone();
+        let mut packages = PackageRequest {
+            request,
+            program: &program,
+            image: &image,
+            packages: wanted::packages(host, &program, &report)?,
+        };
+        packages.packages =
+            wanted::without_local(host, &Place::In(sandbox), &packages, &report).await?;
+        outlook.kept = PackageCache::new(context, host).has(&packages).await;
+        outlook.packages = packages.packages;
+    }
+    Ok(Reply::Outlook(Box::new(outlook)))
+}
+
+/// A program on its way to its start.
+struct Preparation<'a> {
+    context: &'a Context,
+    host: &'a Host,
+    packages: PackageRequest<'a>,
+    ready: Option<ReadyPackages>,
+    steps: Vec<Step>,
+}
+
+impl Preparation<'_> {
+    fn add_step(&mut self, name: &'static str, started: Instant) {
+        let took = started.elapsed();
+        self.steps.push(Step { name, took });
+    }
+
+    /// Finds the packages in the cache, or installs them.
+    async fn find_packages(&mut self, place: &Place, report: &Report) -> Result<(), Failure> {
+        let started = Instant::now();
+        let cache = PackageCache::new(self.context, self.host);
+        self.ready = cache.find(&self.packages).await?;
+        if self.ready.is_none() {
+            let needed = wanted::without_local(self.host, place, &self.packages, report);
+            self.packages.packages = needed.await?;
+            self.ready = cache.find_or_install(&self.packages).await?;
+        }
+        if self.ready.is_some() {
+            self.add_step("packages", started);
+        }
+        Ok(())
+    }
+
+    /// Makes the sandbox or takes the given one, and sees to it that it has the packages; says where.
+    async fn find_sandbox(
+        &mut self,
+        place: Place,
+    ) -> Result<(Sandbox, Option<SandboxPath>), Failure> {
+        let started = Instant::now();
+        match (place, &self.ready) {
+            (Place::In(sandbox), None) => Ok((*sandbox, None)),
+            (Place::In(sandbox), Some(packages)) => {
+                let copy = CopyJob {
+                    cache: PackageCache::new(self.context, self.host),
+                    request: &self.packages,
+                    packages,
+                    sandbox: &sandbox,
+                };
+                let path = copy.run().await?;
+                self.add_step("copy", started);
+                Ok((*sandbox, Some(path)))
+            }
+            (Place::Fresh { host, mut spec }, ready) => {
+                spec.shelf = ready.as_ref().map(ReadyPackages::mount).transpose()?;
+                let path = spec.shelf.as_ref().map(|mount| mount.target.clone());
+                let request = self.packages.request;
+                let sandbox = lifecycle::create(self.context, request, &host, &spec).await?;
+                self.context.temporary.add(sandbox.reference.clone());
+                self.add_step("create", started);
+                Ok((sandbox, path))
+            }
+        }
+    }
+
+    /// Describes the command that starts the program, with its packages; what does not fit in it is written.
+    async fn write(
+        &mut self,
+        sandbox: &Sandbox,
+        is_module: bool,
+        packages: Option<SandboxPath>,
+    ) -> Result<ExecSpec, Failure> {
+        let started = Instant::now();
+        self.context
+            .tell(self.packages.request, "writing the program");
+        let program = self.packages.program;
+        let mut spec = launch::spec(self.context, sandbox, program, is_module).await?;
+        if let (Some(path), Some(ready)) = (packages, &self.ready) {
+            launch::add_packages(&mut spec, &path, ready.installer);
+        }
+        self.add_step("write", started);
+        Ok(spec)
+    }
+}
+
+/// Reads the program where it does not keep others waiting.
+async fn analyse(program: &Program, around: Around) -> Result<Report, Failure> {
+    let (dialect, code) = (program.language.dialect(), program.code.clone());
+    let reading = tokio::task::spawn_blocking(move || code::read(dialect, &code, &around));
+    reading.await.map_err(|error| {
+        Failure::new(
+            FailureKind::Internal,
+            format!("reading the program failed: {error}"),
+        )
+    })
+}

@@ -284,24 +284,24 @@ pub(super) async fn after_removal(
 
 /// Tells what is remembered of a sandbox that is gone: of several with one name, the last.
 pub(super) async fn remember(
-    context: &Context,
-    host: &HostName,
-    name: &str,
+    context: Context,
+    host: HostName,
+    name: String,
 ) -> Result<Reply, Failure> {
-    let host = context.host(host)?;
+    let host = context.host(&host)?;
     if let Ok(sandboxes) = super::lifecycle::list(host).await {
-        reconcile(context, host, &sandboxes).await;
+        reconcile(&context, host, &sandboxes).await;
     }
     let store = &context.options.store;
     let deaths = store.deaths(&host.place).await?.into_iter();
     let is_meant = |id: &SandboxId, known: &str| {
-        known == name || (name.len() >= 8 && id.as_str().starts_with(name))
+        known == name || (name.len() >= 8 && id.as_str().starts_with(&name))
     };
     let meant = deaths.filter(|(id, (known, _))| is_meant(id, known));
     let Some((id, (name, death))) = meant.max_by_key(|(_, (_, death))| death.at) else {
         return Ok(Reply::Epitaph(None));
     };
-    let last = last_run(context, host, &id).await;
+    let last = last_run(&context, host, &id).await;
     let epitaph = Epitaph {
         sandbox: SandboxRef::new(host.name.clone(), id),
         name,

@@ -36,12 +36,12 @@ async fn within<T>(
 }
 
 /// Lists all hosts; it fails only if no host answers.
-pub(super) async fn refresh(context: &Context) -> Result<Reply, Failure> {
+pub(super) async fn refresh(context: Context) -> Result<Reply, Failure> {
     let lists = join_all(context.hosts().iter().map(list)).await;
     let (mut all, mut failure) = (Vec::new(), None);
     for (host, list) in context.hosts().iter().zip(lists) {
         match list {
-            Ok(sandboxes) => all.extend(announce(context, host, sandboxes).await),
+            Ok(sandboxes) => all.extend(announce(&context, host, sandboxes).await),
             Err(error) => failure = Some(error),
         }
     }
@@ -62,8 +62,19 @@ async fn announce(context: &Context, host: &Host, sandboxes: Vec<Sandbox>) -> Ve
     sandboxes
 }
 
-/// Makes a sandbox. When the manager ends meanwhile, what was made so far goes.
+/// Makes a sandbox.
 pub(super) async fn create(
+    context: Context,
+    request: RequestId,
+    host: HostName,
+    spec: Box<SandboxSpec>,
+) -> Result<Reply, Failure> {
+    let sandbox = create_sandbox(&context, request, &host, &spec).await?;
+    Ok(Reply::Created(Box::new(sandbox)))
+}
+
+/// Makes a sandbox. When the manager ends meanwhile, what was made so far goes.
+pub(super) async fn create_sandbox(
     context: &Context,
     request: RequestId,
     host: &HostName,
@@ -113,13 +124,23 @@ pub(super) async fn list(host: &Host) -> Result<Vec<Sandbox>, Failure> {
     within(LOOK_UP, "listing sandboxes", host.engine.list()).await
 }
 
+/// Changes the phase of a sandbox.
+pub(super) async fn act(
+    context: Context,
+    sandbox: SandboxRef,
+    action: Action,
+) -> Result<Reply, Failure> {
+    change_phase(&context, &sandbox, action).await?;
+    Ok(Reply::Done)
+}
+
 /// Changes a phase; operations on one sandbox wait for each other. What ends it is put on record first, so that its end can be
 /// told from one by other hands.
-pub(super) async fn act(
+pub(super) async fn change_phase(
     context: &Context,
     sandbox: &SandboxRef,
     action: Action,
-) -> Result<Reply, Failure> {
+) -> Result<(), Failure> {
     let host = context.host(&sandbox.host)?;
     let _turn = context.turn(sandbox).await;
     let intent = Intent {
@@ -141,50 +162,50 @@ pub(super) async fn act(
     } else {
         context.touch(sandbox).await;
     }
-    Ok(Reply::Done)
+    Ok(())
 }
 
 /// Tells everything about a sandbox.
-pub(super) async fn inspect(context: &Context, sandbox: &SandboxRef) -> Result<Reply, Failure> {
+pub(super) async fn inspect(context: Context, sandbox: SandboxRef) -> Result<Reply, Failure> {
     let details = within(
         LOOK_UP,
         "inspecting",
-        context.engine(sandbox)?.inspect(&sandbox.id),
+        context.engine(&sandbox)?.inspect(&sandbox.id),
     )
     .await?;
     Ok(Reply::Details(Box::new(details)))
 }
 
 /// Lists processes.
-pub(super) async fn processes(context: &Context, sandbox: &SandboxRef) -> Result<Reply, Failure> {
-    let call = context.engine(sandbox)?.processes(&sandbox.id);
+pub(super) async fn processes(context: Context, sandbox: SandboxRef) -> Result<Reply, Failure> {
+    let call = context.engine(&sandbox)?.processes(&sandbox.id);
     within(LOOK_UP, "listing processes", call)
         .await
         .map(Reply::Processes)
 }
 
 /// Tells what a sandbox has done to its files.
-pub(super) async fn changes(context: &Context, sandbox: &SandboxRef) -> Result<Reply, Failure> {
-    let call = context.engine(sandbox)?.changes(&sandbox.id);
+pub(super) async fn changes(context: Context, sandbox: SandboxRef) -> Result<Reply, Failure> {
+    let call = context.engine(&sandbox)?.changes(&sandbox.id);
     within(LOOK_UP, "looking for changed files", call)
         .await
         .map(|changes| Reply::Changes(Box::new(changes)))
 }
 
 /// Lists the images of a host.
-pub(super) async fn images(context: &Context, host: &HostName) -> Result<Reply, Failure> {
-    let call = context.host(host)?.engine.images();
+pub(super) async fn images(context: Context, host: HostName) -> Result<Reply, Failure> {
+    let call = context.host(&host)?.engine.images();
     within(LOOK_UP, "listing images", call)
         .await
         .map(Reply::Images)
 }
 
 /// Lists named sessions.
-pub(super) async fn sessions(context: &Context, sandbox: &SandboxRef) -> Result<Reply, Failure> {
+pub(super) async fn sessions(context: Context, sandbox: SandboxRef) -> Result<Reply, Failure> {
     within(
         LOOK_UP,
         "listing sessions",
-        context.engine(sandbox)?.sessions(&sandbox.id),
+        context.engine(&sandbox)?.sessions(&sandbox.id),
     )
     .await
     .map(Reply::Sessions)
@@ -192,36 +213,36 @@ pub(super) async fn sessions(context: &Context, sandbox: &SandboxRef) -> Result<
 
 /// Forgets a named session.
 pub(super) async fn drop_session(
-    context: &Context,
-    sandbox: &SandboxRef,
-    name: &str,
+    context: Context,
+    sandbox: SandboxRef,
+    name: String,
 ) -> Result<Reply, Failure> {
     within(
         LOOK_UP,
         "forgetting a session",
-        context.engine(sandbox)?.drop_session(&sandbox.id, name),
+        context.engine(&sandbox)?.drop_session(&sandbox.id, &name),
     )
     .await
     .map(|()| Reply::Done)
 }
 
 /// Tells what happened on all hosts, oldest first.
-pub(super) async fn history(context: &Context, since: DateTime<Utc>) -> Result<Reply, Failure> {
+pub(super) async fn history(context: Context, since: DateTime<Utc>) -> Result<Reply, Failure> {
     let mut all = Vec::new();
     for host in context.hosts() {
         if let Ok(sandboxes) = list(host).await {
-            deaths::reconcile(context, host, &sandboxes).await;
+            deaths::reconcile(&context, host, &sandboxes).await;
         }
         all.extend(within(LOOK_UP, "reading events", host.engine.history(since)).await?);
-        all.extend(news::since(context, host, since).await);
+        all.extend(news::since(&context, host, since).await);
     }
     all.sort_by_key(|happening| happening.at);
     Ok(Reply::Happenings(all))
 }
 
 /// Checks the engine of a host.
-pub(super) async fn diagnose(context: &Context, host: &HostName) -> Result<Reply, Failure> {
-    let host = context.host(host)?;
+pub(super) async fn diagnose(context: Context, host: HostName) -> Result<Reply, Failure> {
+    let host = context.host(&host)?;
     let checks = tokio::time::timeout(LOOK_UP, host.engine.diagnose()).await;
     checks.map(Reply::Checks).map_err(|_| {
         Failure::new(

@@ -10,6 +10,7 @@ mod calls;
 mod context;
 mod deaths;
 mod disk;
+mod dispatch;
 mod file_streams;
 mod host_tree;
 mod lifecycle;

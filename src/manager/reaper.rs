@@ -1,4 +1,5 @@
-//! Reaping: a look at all sandboxes, and then, for each whose time has come, a second look under its lock before the deed.
+//! Reaping: a look at all sandboxes, and then, for each whose time has come, a second look at it under its lock before the
+//! deed.
 //!
 //! Two reapers do no harm: the claim in the store is granted to whoever finds the sandbox as it was seen; a run that begins
 //! first refuses the claim, a claim that is granted first refuses the run.
@@ -11,7 +12,8 @@ use super::context::Context;
 use super::survey::{Survey, is_running};
 use super::{Host, deaths};
 use crate::domain::{
-    HostName, ReapRules, Reaped, Reason, Sandbox, SandboxRef, Standing, Usage, Verdict, judge,
+    HostName, ReapRules, Reaped, Reason, Sandbox, SandboxRef, Spared, Standing, Usage, Verdict,
+    judge,
 };
 use crate::protocol::{Action, Failure, FailureKind, Leftover, Reply};
 use crate::store::{Claim, Intent};
@@ -19,15 +21,16 @@ use crate::store::{Claim, Intent};
 /// How many sandboxes are looked at or removed at once.
 const AT_ONCE: usize = 8;
 
-/// Tells how all sandboxes stand.
+/// Tells what reaping would do, after a thorough look.
 pub(super) async fn survey(
-    context: &Context,
-    host: &HostName,
-    rules: &ReapRules,
+    context: Context,
+    host: HostName,
+    rules: ReapRules,
 ) -> Result<Reply, Failure> {
-    let host = context.host(host)?;
-    let (seen, standings) = look(context, host, rules).await?;
-    let found = seen.sandboxes.into_iter().zip(standings);
+    let host = context.host(&host)?;
+    let round = Round::begin(&context, host, &rules).await?;
+    let standings = round.standings().await;
+    let found = round.seen.sandboxes.into_iter().zip(standings);
     let found = found.map(|(sandbox, standing)| Reaped {
         sandbox,
         standing,
@@ -39,22 +42,31 @@ pub(super) async fn survey(
 
 /// Tells how all sandboxes stand, as far as that is on record.
 pub(super) async fn standings(
-    context: &Context,
-    host: &HostName,
-    rules: &ReapRules,
+    context: Context,
+    host: HostName,
+    rules: ReapRules,
 ) -> Result<Reply, Failure> {
-    let host = context.host(host)?;
+    let standings = current_standings(&context, context.host(&host)?, &rules).await?;
+    Ok(Reply::Standings(standings))
+}
+
+/// Tells how all sandboxes of a host stand.
+pub(super) async fn current_standings(
+    context: &Context,
+    host: &Host,
+    rules: &ReapRules,
+) -> Result<Vec<Standing>, Failure> {
     let seen = Survey::take(context, host).await?;
-    Ok(Reply::Standings(seen.standings(context, host, rules).await))
+    Ok(seen.standings(context, host, rules).await)
 }
 
 /// Exempts a sandbox from reaping, or lets it be reaped again.
 pub(super) async fn pin(
-    context: &Context,
-    sandbox: &SandboxRef,
+    context: Context,
+    sandbox: SandboxRef,
     pinned: bool,
 ) -> Result<Reply, Failure> {
-    let (place, store) = (context.place(sandbox)?, &context.options.store);
+    let (place, store) = (context.place(&sandbox)?, &context.options.store);
     if pinned {
         let by = context.options.owner.to_string();
         store.pin(place, &sandbox.id, &by).await?;
@@ -64,45 +76,16 @@ pub(super) async fn pin(
     Ok(Reply::Done)
 }
 
-async fn look(
-    context: &Context,
-    host: &Host,
-    rules: &ReapRules,
-) -> Result<(Survey, Vec<Standing>), Failure> {
-    let seen = Survey::take(context, host).await?;
-    let standings = seen.standings(context, host, rules).await;
-    let confirming = standings.into_iter().map(|one| confirm(host, one));
-    let standings = stream::iter(confirming).buffered(AT_ONCE).collect().await;
-    Ok((seen, standings))
-}
-
-/// Makes sure that nothing runs in a sandbox that is to go, whoever started it.
-async fn confirm(host: &Host, mut standing: Standing) -> Standing {
-    let is_due = matches!(standing.verdict, Verdict::Freeze(_) | Verdict::Remove(_));
-    if is_due && is_running(host, &standing.sandbox.id).await {
-        standing.facts.usage = Usage::Busy;
-        standing.verdict = Verdict::Keep(crate::domain::Spared::Busy);
-    }
-    standing
-}
-
 /// Reaps what is due; with `only`, nothing else than these.
 pub(super) async fn reap(
-    context: &Context,
-    host: &HostName,
-    rules: &ReapRules,
-    only: Option<&[SandboxRef]>,
+    context: Context,
+    host: HostName,
+    rules: ReapRules,
+    only: Option<Vec<SandboxRef>>,
 ) -> Result<Reply, Failure> {
-    let host = context.host(host)?;
-    let (seen, standings) = look(context, host, rules).await?;
-    let is_meant = |one: &Standing| only.is_none_or(|only| only.contains(&one.sandbox));
-    let meant = standings.into_iter().filter(is_meant);
-    let reaping = meant.filter_map(|standing| {
-        let mut sandboxes = seen.sandboxes.iter();
-        let sandbox = sandboxes.find(|s| s.reference == standing.sandbox)?;
-        Some(reap_one(context, host, sandbox, (rules, standing)))
-    });
-    let found = stream::iter(reaping).buffered(AT_ONCE).collect().await;
+    let host = context.host(&host)?;
+    let round = Round::begin(&context, host, &rules).await?;
+    let found = round.reap_due(only.as_deref()).await;
     let leftovers = match only {
         Some(_) => Vec::new(),
         None => sweep(host).await,
@@ -110,22 +93,17 @@ pub(super) async fn reap(
     Ok(Reply::Reaped(found, leftovers))
 }
 
-async fn reap_one(
+/// Reaps a host for the dashboard, and returns what was done.
+pub(super) async fn reap_all(
     context: &Context,
     host: &Host,
-    sandbox: &Sandbox,
-    (rules, standing): (&ReapRules, Standing),
-) -> Reaped {
-    let done = match standing.verdict {
-        Verdict::Remove(reason) => Some(take(context, host, sandbox, (rules, reason)).await),
-        Verdict::Freeze(reason) => Some(freeze(context, host, sandbox, (rules, reason)).await),
-        Verdict::Keep(_) | Verdict::Later(..) => None,
-    };
-    Reaped {
-        sandbox: sandbox.clone(),
-        standing,
-        done: done.map(|done| done.map_err(|failure| failure.message)),
-    }
+    rules: &ReapRules,
+) -> Result<Vec<Reaped>, Failure> {
+    let round = Round::begin(context, host, rules).await?;
+    let mut found = round.reap_due(None).await;
+    sweep(host).await;
+    found.retain(|one| one.done.is_some());
+    Ok(found)
 }
 
 /// Removes what carries our label and belongs to no sandbox.
@@ -140,95 +118,146 @@ async fn sweep(host: &Host) -> Vec<Leftover> {
     removed
 }
 
-async fn take(
-    context: &Context,
-    host: &Host,
-    sandbox: &Sandbox,
-    (rules, reason): (&ReapRules, Reason),
-) -> Result<(), Failure> {
-    let _turn = context.turn(&sandbox.reference).await;
-    let intent = claim(context, host, sandbox, (rules, reason)).await?;
-    let action = Action::Remove { force: true };
-    deaths::before_removal(context, host, &sandbox.reference).await;
-    let removed = host.engine.act(&sandbox.reference.id, action).await;
-    if let Err(error) = removed {
-        let desisted = context
-            .options
-            .store
-            .desist(&host.place, &sandbox.reference.id);
-        context.noted(desisted.await).await;
-        return Err(Failure::from(error));
-    }
-    deaths::after_removal(context, host, &sandbox.reference, &intent).await;
-    Ok(())
+/// One round over the sandboxes of a host, with what was seen at its beginning.
+struct Round<'a> {
+    context: &'a Context,
+    host: &'a Host,
+    rules: &'a ReapRules,
+    seen: Survey,
 }
 
-async fn freeze(
-    context: &Context,
-    host: &Host,
-    sandbox: &Sandbox,
-    (rules, reason): (&ReapRules, Reason),
-) -> Result<(), Failure> {
-    let _turn = context.turn(&sandbox.reference).await;
-    claim(context, host, sandbox, (rules, reason)).await?;
-    let paused = host.engine.act(&sandbox.reference.id, Action::Pause).await;
-    let desisted = context
-        .options
-        .store
-        .desist(&host.place, &sandbox.reference.id);
-    context.noted(desisted.await).await;
-    paused.map_err(Failure::from)
+impl<'a> Round<'a> {
+    async fn begin(
+        context: &'a Context,
+        host: &'a Host,
+        rules: &'a ReapRules,
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            context,
+            host,
+            rules,
+            seen: Survey::take(context, host).await?,
+        })
+    }
+
+    /// Tells how all sandboxes stand, in their order.
+    async fn standings(&self) -> Vec<Standing> {
+        let standings = self.seen.standings(self.context, self.host, self.rules);
+        let confirming = standings.await.into_iter().map(|one| self.confirm(one));
+        stream::iter(confirming).buffered(AT_ONCE).collect().await
+    }
+
+    /// Makes sure that nothing runs in a sandbox that is to go, whoever started it.
+    async fn confirm(&self, mut standing: Standing) -> Standing {
+        if is_due(standing.verdict) && is_running(self.host, &standing.sandbox.id).await {
+            standing.facts.usage = Usage::Busy;
+            standing.verdict = Verdict::Keep(Spared::Busy);
+        }
+        standing
+    }
+
+    /// Reaps what is due; with `only`, nothing else than these.
+    async fn reap_due(&self, only: Option<&[SandboxRef]>) -> Vec<Reaped> {
+        let is_meant = |one: &Standing| only.is_none_or(|only| only.contains(&one.sandbox));
+        let mut reaping = Vec::new();
+        for (sandbox, standing) in self.seen.sandboxes.iter().zip(self.standings().await) {
+            if is_meant(&standing) {
+                reaping.push(self.reap_one(sandbox, standing));
+            }
+        }
+        stream::iter(reaping).buffered(AT_ONCE).collect().await
+    }
+
+    async fn reap_one(&self, sandbox: &Sandbox, standing: Standing) -> Reaped {
+        let done = match standing.verdict {
+            Verdict::Remove(reason) => Some(self.remove(sandbox, reason).await),
+            Verdict::Freeze(reason) => Some(self.pause(sandbox, reason).await),
+            Verdict::Keep(_) | Verdict::Later(..) => None,
+        };
+        Reaped {
+            sandbox: sandbox.clone(),
+            standing,
+            done: done.map(|done| done.map_err(|failure| failure.message)),
+        }
+    }
+
+    async fn remove(&self, sandbox: &Sandbox, reason: Reason) -> Result<(), Failure> {
+        let (context, host) = (self.context, self.host);
+        let _turn = context.turn(&sandbox.reference).await;
+        let intent = self.claim(sandbox, reason).await?;
+        deaths::before_removal(context, host, &sandbox.reference).await;
+        let action = Action::Remove { force: true };
+        if let Err(error) = host.engine.act(&sandbox.reference.id, action).await {
+            self.give_up(sandbox).await;
+            return Err(Failure::from(error));
+        }
+        deaths::after_removal(context, host, &sandbox.reference, &intent).await;
+        Ok(())
+    }
+
+    async fn pause(&self, sandbox: &Sandbox, reason: Reason) -> Result<(), Failure> {
+        let _turn = self.context.turn(&sandbox.reference).await;
+        self.claim(sandbox, reason).await?;
+        let id = &sandbox.reference.id;
+        let paused = self.host.engine.act(id, Action::Pause).await;
+        self.give_up(sandbox).await;
+        paused.map_err(Failure::from)
+    }
+
+    /// Gives a claim up.
+    async fn give_up(&self, sandbox: &Sandbox) {
+        let store = &self.context.options.store;
+        let given_up = store.desist(&self.host.place, &sandbox.reference.id).await;
+        self.context.noted(given_up).await;
+    }
+
+    /// Looks a second time, and claims the sandbox if all is as before.
+    async fn claim(&self, sandbox: &Sandbox, reason: Reason) -> Result<Intent, Failure> {
+        let again = Survey::take(self.context, self.host).await?;
+        let mut sandboxes = again.sandboxes.iter();
+        let Some(found) = sandboxes.find(|s| s.reference == sandbox.reference) else {
+            return Err(spared("somebody else removed it"));
+        };
+        let here = &self.context.options.owner;
+        if !is_due(judge(&again.facts(found, here), self.rules)) {
+            return Err(spared("it was used meanwhile"));
+        }
+        let intent = Intent {
+            action: "reap".to_owned(),
+            reason: reason.word().to_owned(),
+            by: here.clone(),
+            at: Utc::now(),
+        };
+        let (store, place) = (&self.context.options.store, &self.host.place);
+        let id = &sandbox.reference.id;
+        match store
+            .claim(place, id, &intent, again.last_use(found))
+            .await?
+        {
+            Claim::Granted => {}
+            Claim::Used => return Err(spared("it was used meanwhile")),
+            Claim::Taken(other) if is_alive(&other.by, here) == Life::Alive => {
+                return Err(spared("another reaper is at it"));
+            }
+            // Its reaper was killed; the next round finds the way free.
+            Claim::Taken(_) => {
+                store.desist(place, id).await?;
+                return Err(spared("another reaper was killed while it was at it"));
+            }
+        }
+        // Other tools ask nobody; this is the last look before the deed.
+        if is_running(self.host, id).await {
+            self.give_up(sandbox).await;
+            return Err(spared("something runs in it"));
+        }
+        Ok(intent)
+    }
 }
 
-/// Looks a second time, and claims the sandbox if all is as before.
-async fn claim(
-    context: &Context,
-    host: &Host,
-    sandbox: &Sandbox,
-    (rules, reason): (&ReapRules, Reason),
-) -> Result<Intent, Failure> {
-    let spared = |why: &str| Failure::new(FailureKind::Conflict, format!("spared: {why}"));
-    let again = Survey::take(context, host).await?;
-    let found = again
-        .sandboxes
-        .iter()
-        .find(|s| s.reference == sandbox.reference);
-    let Some(found) = found else {
-        return Err(spared("somebody else removed it"));
-    };
-    let facts = again.facts(found, &context.options.owner);
-    let is_due = matches!(
-        judge(&facts, rules),
-        Verdict::Freeze(_) | Verdict::Remove(_)
-    );
-    if !is_due {
-        return Err(spared("it was used meanwhile"));
-    }
-    let intent = Intent {
-        action: "reap".to_owned(),
-        reason: reason.word().to_owned(),
-        by: context.options.owner.clone(),
-        at: Utc::now(),
-    };
-    let store = &context.options.store;
-    let id = &sandbox.reference.id;
-    let seen = again.last_use(found);
-    match store.claim(&host.place, id, &intent, seen).await? {
-        Claim::Granted => {}
-        Claim::Used => return Err(spared("it was used meanwhile")),
-        Claim::Taken(other) if is_alive(&other.by, &intent.by) == Life::Alive => {
-            return Err(spared("another reaper is at it"));
-        }
-        // Its reaper was killed; the next round finds the way free.
-        Claim::Taken(_) => {
-            store.desist(&host.place, id).await?;
-            return Err(spared("another reaper was killed while it was at it"));
-        }
-    }
-    // Other tools ask nobody; this is the last look before the deed.
-    if is_running(host, id).await {
-        context.noted(store.desist(&host.place, id).await).await;
-        return Err(spared("something runs in it"));
-    }
-    Ok(intent)
+fn is_due(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Freeze(_) | Verdict::Remove(_))
+}
+
+fn spared(why: &str) -> Failure {
+    Failure::new(FailureKind::Conflict, format!("spared: {why}"))
 }

@@ -8,11 +8,11 @@ use chrono::Utc;
 use tokio::time::Instant;
 
 use super::context::Context;
-use super::streams::{Inputs, Stream};
+use super::streams::StreamTask;
 use super::{Host, alive};
 use crate::domain::{
-    Ended, ExecEnd, ExecId, Execs, HostName, OutputChunk, RequestId, Run, RunEnd, RunResult,
-    SandboxId, StreamId,
+    Ended, ExecEnd, ExecId, Execs, HostName, OutputChunk, Run, RunEnd, RunResult, SandboxId,
+    StreamId,
 };
 use crate::engine::EngineError;
 use crate::protocol::{Event, Failure, FailureKind, Reply, RunFilter, Upto};
@@ -29,22 +29,22 @@ const ASKING: Duration = Duration::from_secs(10);
 
 /// Lists runs, the newest first.
 pub(super) async fn list(
-    context: &Context,
-    host: &HostName,
-    filter: &RunFilter,
+    context: Context,
+    host: HostName,
+    filter: RunFilter,
 ) -> Result<Reply, Failure> {
-    let host = context.host(host)?;
-    settle(context, host).await;
-    let runs = context.options.store.runs(&host.place, filter).await?;
+    let host = context.host(&host)?;
+    settle(&context, host).await;
+    let runs = context.options.store.runs(&host.place, &filter).await?;
     Ok(Reply::Runs(runs))
 }
 
 /// Finds a run by a unique start of its id.
-pub(super) async fn find(context: &Context, host: &HostName, id: &str) -> Result<Reply, Failure> {
-    let host = context.host(host)?;
-    settle(context, host).await;
-    let found = context.options.store.run(&host.place, id).await?;
-    one(found, id).map(|run| Reply::Run(Box::new(run)))
+pub(super) async fn find(context: Context, host: HostName, id: String) -> Result<Reply, Failure> {
+    let host = context.host(&host)?;
+    settle(&context, host).await;
+    let found = context.options.store.run(&host.place, &id).await?;
+    one(found, &id).map(|run| Reply::Run(Box::new(run)))
 }
 
 fn one(found: Found, id: &str) -> Result<Run, Failure> {
@@ -68,19 +68,15 @@ async fn known(context: &Context, host: &Host, id: &ExecId) -> Result<Run, Failu
 }
 
 /// Ends a run and waits until that is on record.
-pub(super) async fn cancel(
-    context: &Context,
-    host: &HostName,
-    id: &ExecId,
-) -> Result<Reply, Failure> {
-    let host = context.host(host)?;
-    let run = known(context, host, id).await?;
+pub(super) async fn cancel(context: Context, host: HostName, id: ExecId) -> Result<Reply, Failure> {
+    let host = context.host(&host)?;
+    let run = known(&context, host, &id).await?;
     if let Some(result) = &run.result {
         let words = format!("run {id} has ended already: {}", result.end.word());
         return Err(Failure::new(FailureKind::Conflict, words));
     }
-    context.options.store.ask_cancel(id).await?;
-    let killing = host.engine.cancel(&run.sandbox.id, id);
+    context.options.store.ask_cancel(&id).await?;
+    let killing = host.engine.cancel(&run.sandbox.id, &id);
     match tokio::time::timeout(LAST_WORDS, killing).await {
         Ok(outcome) => outcome?,
         Err(_) => {
@@ -92,7 +88,7 @@ pub(super) async fn cancel(
     }
     let end = Instant::now() + LAST_WORDS;
     loop {
-        let run = known(context, host, id).await?;
+        let run = known(&context, host, &id).await?;
         if run.result.is_some() {
             return Ok(Reply::Run(Box::new(run)));
         }
@@ -100,47 +96,34 @@ pub(super) async fn cancel(
             // Its processes are gone; whoever held it does not say so.
             let result =
                 RunResult::bare(RunEnd::Ended(Ended::Cancelled), run.started_at, Utc::now());
-            context.options.store.end_run(id, &result, None).await?;
+            context.options.store.end_run(&id, &result, None).await?;
         }
-        settle(context, host).await;
+        settle(&context, host).await;
         tokio::time::sleep(LOOK).await;
     }
 }
 
 /// Shows what a run printed: opened, its output, then its end.
-pub(super) async fn read(
-    context: Context,
-    (request, id): (RequestId, StreamId),
-    (stream, _inputs): (Stream, Inputs),
-    run: ExecId,
-    upto: Upto,
-) {
-    let host = context.host(&stream.sandbox.host).cloned();
-    let started = match host {
-        Ok(host) => known(&context, &host, &run).await.map(|run| (host, run)),
+pub(super) async fn read(task: StreamTask, run: ExecId, upto: Upto) {
+    let context = &task.context;
+    let found = match context.host(&task.stream.sandbox.host) {
+        Ok(host) => known(context, host, &run).await.map(|run| (host, run)),
         Err(failure) => Err(failure),
     };
-    let (host, run) = match started {
-        Ok(started) => started,
-        Err(failure) => return context.reply(request, Err(failure)).await,
+    let (host, run) = match found {
+        Ok(found) => found,
+        Err(failure) => return task.refuse(failure).await,
     };
-    context.reply(request, Ok(Reply::Opened)).await;
+    task.opened().await;
     let outcome = tokio::select! {
-        outcome = deliver(&context, id, &host, run, upto) => outcome,
-        () = stream.stopped() => Ok((ExecEnd::bare(Ended::Cancelled), Duration::ZERO)),
-        () = context.closing() => Ok((ExecEnd::bare(Ended::Cancelled), Duration::ZERO)),
+        outcome = deliver(context, task.id, host, run, upto) => outcome,
+        () = task.stopped() => Ok((ExecEnd::bare(Ended::Cancelled), Duration::ZERO)),
     };
     let (outcome, took) = match outcome {
         Ok((end, took)) => (Ok(end), took),
         Err(failure) => (Err(failure), Duration::ZERO),
     };
-    context
-        .send(Event::Ended {
-            stream: id,
-            outcome,
-            took,
-        })
-        .await;
+    task.ended(outcome, took).await;
 }
 
 /// Sends what is kept, and what comes, until the run has ended or all is sent.

@@ -8,7 +8,7 @@ use super::Host;
 use super::context::Context;
 use super::reaper;
 use crate::domain::ReapRules;
-use crate::protocol::{Event, Reply};
+use crate::protocol::Event;
 
 /// Time between two looks.
 const PACE: Duration = Duration::from_secs(3);
@@ -22,8 +22,7 @@ pub(super) async fn keep_telling(
 ) {
     let mut next_round = reap_every.map(|every| Instant::now() + every);
     loop {
-        if let Ok(Reply::Standings(standings)) = reaper::standings(context, &host.name, rules).await
-        {
+        if let Ok(standings) = reaper::current_standings(context, host, rules).await {
             let host = host.name.clone();
             context.send(Event::Standings { host, standings }).await;
         }
@@ -38,15 +37,9 @@ pub(super) async fn keep_telling(
 }
 
 async fn round(context: &Context, host: &Host, rules: &ReapRules) {
-    match reaper::reap(context, &host.name, rules, None).await {
-        Ok(Reply::Reaped(found, _)) => {
-            let done = found.into_iter().filter(|one| one.done.is_some());
-            let done: Vec<_> = done.collect();
-            if !done.is_empty() {
-                context.send(Event::Reaped(done)).await;
-            }
-        }
-        Ok(_) => {}
+    match reaper::reap_all(context, host, rules).await {
+        Ok(done) if done.is_empty() => {}
+        Ok(done) => context.send(Event::Reaped(done)).await,
         Err(failure) => tracing::warn!(%failure, "a round of the reaper failed"),
     }
 }

@@ -15,7 +15,8 @@ use super::context::Context;
 use super::pump::{Pump, Pumped};
 use super::record::Record;
 use crate::domain::{
-    Ended, ExecEnd, ExecId, ExecSpec, HostName, RequestId, SandboxId, SandboxRef, StreamId, TtySize,
+    Ended, ExecEnd, ExecId, ExecSpec, HostName, OutputChunk, RequestId, SandboxId, SandboxRef,
+    StreamId, TtySize,
 };
 use crate::engine::{ExecStdin, RunningExec};
 use crate::protocol::{Event, Failure, FailureKind, Reply};
@@ -46,16 +47,24 @@ pub(super) struct Stream {
     stop: Arc<Notify>,
 }
 
-impl Stream {
-    pub(super) fn exec(sandbox: SandboxRef, exec: ExecId) -> (Self, Inputs) {
-        let (mut stream, inputs) = Self::file(sandbox);
-        stream.exec = Some(exec);
-        (stream, inputs)
+/// A stream that is about to be opened, with the receiving end of its input.
+pub(super) struct NewStream {
+    pub(super) stream: Stream,
+    pub(super) inputs: Inputs,
+}
+
+impl NewStream {
+    /// Describes the stream of a command.
+    pub(super) fn exec(sandbox: SandboxRef, exec: ExecId) -> Self {
+        let mut new = Self::file(sandbox);
+        new.stream.exec = Some(exec);
+        new
     }
 
-    pub(super) fn file(sandbox: SandboxRef) -> (Self, Inputs) {
+    /// Describes a stream that reads or writes a file.
+    pub(super) fn file(sandbox: SandboxRef) -> Self {
         let (sender, inputs) = mpsc::channel(INPUTS);
-        let stream = Self {
+        let stream = Stream {
             sandbox,
             exec: None,
             inputs: sender,
@@ -63,19 +72,16 @@ impl Stream {
             cancelled: Arc::default(),
             stop: Arc::default(),
         };
-        (stream, inputs)
+        Self { stream, inputs }
     }
 
     /// Describes a stream that reads what is kept on this machine, and so belongs to no sandbox.
-    pub(super) fn spool(host: HostName) -> (Self, Inputs) {
+    pub(super) fn spool(host: HostName) -> Self {
         Self::file(SandboxRef::new(host, SandboxId::new("")))
     }
+}
 
-    /// Waits until someone wants the stream to end.
-    pub(super) async fn stopped(&self) {
-        self.stop.notified().await;
-    }
-
+impl Stream {
     /// Passes input to the stream's task, which replies once it has been written.
     pub(super) fn accept(&self, input: Input) -> Result<(), Failure> {
         self.inputs.try_send(input).map_err(|error| match error {
@@ -116,44 +122,85 @@ impl Streams {
     }
 }
 
+/// An open stream, with all that the task needs that serves it.
+pub(super) struct StreamTask {
+    pub(super) context: Context,
+    /// The request that opened it.
+    pub(super) request: RequestId,
+    pub(super) id: StreamId,
+    pub(super) stream: Stream,
+    pub(super) inputs: Inputs,
+}
+
+impl StreamTask {
+    /// Replies that the stream is open.
+    pub(super) async fn opened(&self) {
+        self.context.reply(self.request, Ok(Reply::Opened)).await;
+    }
+
+    /// Replies that nothing came of it.
+    pub(super) async fn refuse(self, failure: Failure) {
+        self.context.reply(self.request, Err(failure)).await;
+    }
+
+    /// Sends output.
+    pub(super) async fn output(&self, chunk: OutputChunk) {
+        let stream = self.id;
+        self.context.send(Event::Output { stream, chunk }).await;
+    }
+
+    /// Sends the last word.
+    pub(super) async fn ended(&self, outcome: Result<ExecEnd, Failure>, took: Duration) {
+        let ended = Event::Ended {
+            stream: self.id,
+            outcome,
+            took,
+        };
+        self.context.send(ended).await;
+    }
+
+    /// Waits until someone wants the stream to end, or the manager ends.
+    pub(super) async fn stopped(&self) {
+        tokio::select! {
+            () = self.stream.stop.notified() => {}
+            () = self.context.closing() => {}
+        }
+    }
+
+    /// Hands the input over to whoever reads it.
+    pub(super) fn take_inputs(&mut self) -> Inputs {
+        let (_, none) = mpsc::channel(1);
+        std::mem::replace(&mut self.inputs, none)
+    }
+}
+
 /// Runs a command: opened, its output, then its end.
-pub(super) async fn exec(
-    context: Context,
-    request: RequestId,
-    id: StreamId,
-    (stream, inputs): (Stream, Inputs),
-    spec: ExecSpec,
-) {
+pub(super) async fn exec(mut task: StreamTask, spec: ExecSpec) {
     let started = Instant::now();
-    let mut record = match Record::begin(&context, &stream, &spec).await {
+    let sandbox = task.stream.sandbox.clone();
+    let mut record = match Record::begin(&task.context, &task.stream, &spec).await {
         Ok(record) => record,
-        Err(failure) => return context.reply(request, Err(failure)).await,
+        Err(failure) => return task.refuse(failure).await,
     };
     let (running, ()) = tokio::join!(
-        start(&context, &stream.sandbox, &spec),
-        context.touch(&stream.sandbox)
+        start(&task.context, &sandbox, &spec),
+        task.context.touch(&sandbox)
     );
     let running = match running {
         Ok(running) => running,
         Err(failure) => {
             record.failed(&failure).await;
-            return context.reply(request, Err(failure)).await;
+            return task.refuse(failure).await;
         }
     };
     if let Some(terminal) = &running.terminal {
-        let _ = stream.terminal.set(terminal.clone());
+        let _ = task.stream.terminal.set(terminal.clone());
     }
-    context.reply(request, Ok(Reply::Opened)).await;
-    let end = follow(&context, id, (&stream, inputs), running, &mut record).await;
+    task.opened().await;
+    let end = follow(&mut task, running, &mut record).await;
     let took = started.elapsed();
     record.end(&end).await;
-    context
-        .send(Event::Ended {
-            stream: id,
-            outcome: Ok(end),
-            took,
-        })
-        .await;
+    task.ended(Ok(end), took).await;
 }
 
 async fn start(
@@ -166,16 +213,12 @@ async fn start(
 }
 
 /// Moves output and input at the same time; neither waits for the other.
-async fn follow(
-    context: &Context,
-    id: StreamId,
-    (stream, inputs): (&Stream, Inputs),
-    running: RunningExec,
-    record: &mut Record,
-) -> ExecEnd {
+async fn follow(task: &mut StreamTask, running: RunningExec, record: &mut Record) -> ExecEnd {
     let mut pump = Pump::new(running.items);
-    let feeding = feed(context, inputs, running.stdin);
-    let closing = close(context, stream);
+    let inputs = task.take_inputs();
+    let (task, stream) = (&*task, &task.stream);
+    let feeding = feed(&task.context, inputs, running.stdin);
+    let closing = close(&task.context, stream);
     tokio::pin!(feeding, closing);
     let (mut fed, mut told) = (false, false);
     loop {
@@ -183,7 +226,7 @@ async fn follow(
             piece = pump.next() => match piece {
                 Pumped::Output(chunk) => {
                     record.put(&chunk);
-                    context.send(Event::Output { stream: id, chunk }).await;
+                    task.output(chunk).await;
                 }
                 Pumped::End(end) => return truth(stream, end),
             },

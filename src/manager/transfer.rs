@@ -18,12 +18,12 @@ const TELL_EVERY: Duration = Duration::from_millis(200);
 
 /// Does small work on files.
 pub(super) async fn file(
-    context: &Context,
-    sandbox: &SandboxRef,
-    op: &FileOp,
+    context: Context,
+    sandbox: SandboxRef,
+    op: FileOp,
 ) -> Result<Reply, Failure> {
-    context.touch(sandbox).await;
-    let mut entries = context.engine(sandbox)?.file(&sandbox.id, op).await?;
+    context.touch(&sandbox).await;
+    let mut entries = context.engine(&sandbox)?.file(&sandbox.id, &op).await?;
     match op {
         FileOp::List(_) => Ok(Reply::Entries(entries)),
         FileOp::Stat(path) => entries
@@ -36,19 +36,19 @@ pub(super) async fn file(
 
 /// Copies a host file or folder into a sandbox.
 pub(super) async fn copy_in(
-    context: &Context,
+    context: Context,
     request: RequestId,
-    sandbox: &SandboxRef,
+    sandbox: SandboxRef,
     from: PathBuf,
-    to: &SandboxPath,
+    to: SandboxPath,
 ) -> Result<Reply, Failure> {
-    context.touch(sandbox).await;
-    let engine = context.engine(sandbox)?;
+    context.touch(&sandbox).await;
+    let engine = context.engine(&sandbox)?;
     let meter = Meter::default();
     let tree = meter.measure(host_tree::read(from.clone()));
-    let sending = engine.unpack(&sandbox.id, to, tree);
+    let sending = engine.unpack(&sandbox.id, &to, tree);
     let note = format!("copying {}", shown(&from));
-    watched(context, request, &note, &meter, async {
+    watched(&context, request, &note, &meter, async {
         sending.await.map_err(Failure::from)
     })
     .await?;
@@ -57,20 +57,20 @@ pub(super) async fn copy_in(
 
 /// Copies a file or folder of a sandbox to the host.
 pub(super) async fn copy_out(
-    context: &Context,
+    context: Context,
     request: RequestId,
-    sandbox: &SandboxRef,
-    from: &SandboxPath,
+    sandbox: SandboxRef,
+    from: SandboxPath,
     to: PathBuf,
 ) -> Result<Reply, Failure> {
-    let engine = context.engine(sandbox)?;
+    let engine = context.engine(&sandbox)?;
     let meter = Meter::default();
     let note = format!("copying {from}");
     let work = async {
-        let tree = meter.measure(engine.pack(&sandbox.id, from).await?);
+        let tree = meter.measure(engine.pack(&sandbox.id, &from).await?);
         host_tree::write(to, tree).await
     };
-    watched(context, request, &note, &meter, work).await?;
+    watched(&context, request, &note, &meter, work).await?;
     Ok(Reply::Copied(meter.copied()))
 }
 

@@ -98,7 +98,7 @@ impl CopyJob<'_> {
             failure = context.interrupted() => Err(failure),
         };
         let remove = Action::Remove { force: true };
-        lifecycle::act(context, &worker.reference, remove).await?;
+        lifecycle::change_phase(context, &worker.reference, remove).await?;
         copied
     }
 
@@ -112,7 +112,7 @@ impl CopyJob<'_> {
         };
         Ok(SandboxSpec {
             shelf: Some(self.packages.mount()?),
-            ..worker::spec(self.cache.context, id)?
+            ..worker::spec(self.cache.context, &id)?
         })
     }
 }

@@ -11,22 +11,22 @@ use crate::protocol::{Failure, FailureKind, Reply};
 const SHORTEST: usize = 4;
 
 /// Lists the complete sets, the last used one first.
-pub(in crate::manager) async fn list(context: &Context, host: &HostName) -> Result<Reply, Failure> {
-    let cache = PackageCache::new(context, context.host(host)?);
+pub(in crate::manager) async fn list(context: Context, host: HostName) -> Result<Reply, Failure> {
+    let cache = PackageCache::new(&context, context.host(&host)?);
     let entries = Entries::read(cache).await?;
     Ok(Reply::Stock(entries.all))
 }
 
 /// Removes the sets whose keys start so; none given means all.
 pub(in crate::manager) async fn remove(
-    context: &Context,
-    host: &HostName,
-    keys: &[String],
+    context: Context,
+    host: HostName,
+    keys: Vec<String>,
 ) -> Result<Reply, Failure> {
-    let cache = PackageCache::new(context, context.host(host)?);
+    let cache = PackageCache::new(&context, context.host(&host)?);
     let entries = Entries::read(cache).await?;
     let mut picked: Vec<&Stocked> = Vec::new();
-    for key in keys {
+    for key in &keys {
         picked.extend(pick(&entries.all, key)?);
     }
     if keys.is_empty() {
@@ -40,11 +40,8 @@ pub(in crate::manager) async fn remove(
 }
 
 /// Removes what is too old, and then what was not used for longest until the rest is small enough.
-pub(in crate::manager) async fn prune(
-    context: &Context,
-    host: &HostName,
-) -> Result<Reply, Failure> {
-    let cache = PackageCache::new(context, context.host(host)?);
+pub(in crate::manager) async fn prune(context: Context, host: HostName) -> Result<Reply, Failure> {
+    let cache = PackageCache::new(&context, context.host(&host)?);
     prune_except(cache, "").await.map(Reply::Cleared)
 }
 

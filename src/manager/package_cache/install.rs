@@ -81,13 +81,13 @@ impl<'a> InstallJob<'a> {
         spec: &SandboxSpec,
     ) -> Result<Shelf, Failure> {
         let PackageCache { context, host } = cache;
-        let made = lifecycle::create(context, self.request, &host.name, spec).await;
+        let made = lifecycle::create_sandbox(context, self.request, &host.name, spec).await;
         let sandbox = made.map_err(explain_network)?;
         let done = tokio::select! {
             done = self.install(cache, &sandbox.reference.id) => done,
             failure = context.interrupted() => Err(failure),
         };
-        let removed = lifecycle::act(context, &sandbox.reference, REMOVE).await;
+        let removed = lifecycle::change_phase(context, &sandbox.reference, REMOVE).await;
         let size_bytes = done?;
         removed?;
         let set = Shelf {
@@ -110,7 +110,7 @@ impl<'a> InstallJob<'a> {
                 let words = format!("another process installs the same packages in {name}");
                 return Err(Failure::new(FailureKind::Conflict, words).with_hint("try again later"));
             }
-            lifecycle::act(context, &sandbox.reference, REMOVE).await?;
+            lifecycle::change_phase(context, &sandbox.reference, REMOVE).await?;
         }
         let sets = host.engine.shelves().await?.into_iter();
         for set in sets.filter(|set| set.key == self.set.key) {
@@ -140,7 +140,7 @@ impl<'a> InstallJob<'a> {
                 target: worker::mount_point(self.installer)?,
                 access: Access::ReadWrite,
             }),
-            ..worker::spec(cache.context, id)?
+            ..worker::spec(cache.context, &id)?
         })
     }
 

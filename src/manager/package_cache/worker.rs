@@ -42,7 +42,7 @@ pub(super) fn sandbox_path(path: &str) -> Result<SandboxPath, Failure> {
 }
 
 /// Describes a worker that has neither network nor packages.
-pub(super) fn spec(context: &Context, id: WorkerId<'_>) -> Result<SandboxSpec, Failure> {
+pub(super) fn spec(context: &Context, id: &WorkerId<'_>) -> Result<SandboxSpec, Failure> {
     let name = SandboxName::parse(&id.name);
     Ok(SandboxSpec {
         token: format!("{}-packages", id.token),

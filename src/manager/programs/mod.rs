@@ -18,10 +18,10 @@ pub(super) use temporary::{TemporarySandboxes, remove_temporary};
 
 /// Does everything that comes before the start.
 pub(super) async fn prepare(
-    context: &Context,
+    context: Context,
     request: RequestId,
     place: Place,
-    program: Program,
+    program: Box<Program>,
 ) -> Result<Reply, Failure> {
     let (host, image) = match &place {
         Place::In(sandbox) => (&sandbox.reference.host, sandbox.image.clone()),
@@ -36,7 +36,7 @@ pub(super) async fn prepare(
         packages: wanted::packages(host, &program, &report)?,
     };
     let mut preparation = Preparation {
-        context,
+        context: &context,
         host,
         packages,
         ready: None,
@@ -62,10 +62,10 @@ pub(super) async fn prepare(
 
 /// Tells what is known of a program before it runs; nothing is made or changed for that.
 pub(super) async fn outlook(
-    context: &Context,
+    context: Context,
     request: RequestId,
     sandbox: Option<Box<Sandbox>>,
-    program: Program,
+    program: Box<Program>,
 ) -> Result<Reply, Failure> {
     let report = analyse(&program, program.around.clone()).await?;
     let mut outlook = Outlook {
@@ -84,7 +84,7 @@ pub(super) async fn outlook(
         };
         packages.packages =
             wanted::without_local(host, &Place::In(sandbox), &packages, &report).await?;
-        outlook.kept = PackageCache::new(context, host).has(&packages).await;
+        outlook.kept = PackageCache::new(&context, host).has(&packages).await;
         outlook.packages = packages.packages;
     }
     Ok(Reply::Outlook(Box::new(outlook)))
@@ -144,7 +144,8 @@ impl Preparation<'_> {
                 spec.shelf = ready.as_ref().map(ReadyPackages::mount).transpose()?;
                 let path = spec.shelf.as_ref().map(|mount| mount.target.clone());
                 let request = self.packages.request;
-                let sandbox = lifecycle::create(self.context, request, &host, &spec).await?;
+                let sandbox =
+                    lifecycle::create_sandbox(self.context, request, &host, &spec).await?;
                 self.context.temporary.add(sandbox.reference.clone());
                 self.add_step("create", started);
                 Ok((sandbox, path))

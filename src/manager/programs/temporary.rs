@@ -38,7 +38,7 @@ impl TemporarySandboxes {
 /// Removes those that are still there.
 pub(in crate::manager) async fn remove_temporary(context: &Context) {
     let removals = context.temporary.take().into_iter().map(|sandbox| async move {
-        let removed = lifecycle::act(context, &sandbox, Action::Remove { force: true }).await;
+        let removed = lifecycle::change_phase(context, &sandbox, Action::Remove { force: true }).await;
         if let Err(failure) = removed {
             tracing::warn!(%failure, "a sandbox made for one run is left; the reaper will find it");
         }

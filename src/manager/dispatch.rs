@@ -1,0 +1,116 @@
+//! The routing table: each command goes to one handler, which gets its fields and nothing else.
+
+use super::package_cache as packages;
+use super::run::Manager;
+use super::streams::{Input, NewStream};
+use super::{deaths, file_streams, lifecycle, programs, reaper, runs, streams, transfer};
+use crate::protocol::{Command, Request};
+
+impl Manager {
+    /// Starts what a request asks for. The match has no default arm, so that a new command cannot be forgotten here.
+    pub(super) fn take(&mut self, Request { id, command }: Request) {
+        tracing::debug!(id = id.0, command = name_of(&command), "request");
+        let c = self.context.clone();
+        match command {
+            Command::Exec {
+                sandbox,
+                stream,
+                spec,
+            } => {
+                let new = NewStream::exec(sandbox, spec.id.clone());
+                self.open(id, stream, new, |task| streams::exec(task, *spec));
+            }
+            Command::ReadFile {
+                sandbox,
+                stream,
+                path,
+                limit,
+            } => {
+                let new = NewStream::file(sandbox);
+                self.open(id, stream, new, |task| {
+                    file_streams::read(task, path, limit)
+                });
+            }
+            Command::WriteFile {
+                sandbox,
+                stream,
+                path,
+                mode,
+            } => {
+                let new = NewStream::file(sandbox);
+                self.open(id, stream, new, |task| {
+                    file_streams::write(task, path, mode)
+                });
+            }
+            Command::ReadRun {
+                host,
+                run,
+                stream,
+                upto,
+            } => {
+                let new = NewStream::spool(host);
+                self.open(id, stream, new, |task| runs::read(task, run, upto));
+            }
+            Command::Input { stream, bytes } => self.input(id, stream, Input::Bytes(id, bytes)),
+            Command::EndInput(stream) => self.input(id, stream, Input::End(id)),
+            Command::Resize { stream, size } => {
+                let known = self.streams.find(stream);
+                self.answer(id, async move { streams::resize(&c, known?, size).await });
+            }
+            Command::Cancel(stream) => {
+                let known = self.streams.find(stream);
+                self.answer(id, async move { streams::cancel(&c, known?).await });
+            }
+            Command::Watch(topic) => self.watch(id, &topic),
+            Command::Refresh => self.answer(id, lifecycle::refresh(c)),
+            Command::Create { host, spec } => self.answer(id, lifecycle::create(c, id, host, spec)),
+            Command::Act { sandbox, action } => self.answer(id, lifecycle::act(c, sandbox, action)),
+            Command::Inspect(sandbox) => self.answer(id, lifecycle::inspect(c, sandbox)),
+            Command::Processes(sandbox) => self.answer(id, lifecycle::processes(c, sandbox)),
+            Command::Changes(sandbox) => self.answer(id, lifecycle::changes(c, sandbox)),
+            Command::Images(host) => self.answer(id, lifecycle::images(c, host)),
+            Command::Sessions(sandbox) => self.answer(id, lifecycle::sessions(c, sandbox)),
+            Command::DropSession { sandbox, name } => {
+                self.answer(id, lifecycle::drop_session(c, sandbox, name));
+            }
+            Command::History { since } => self.answer(id, lifecycle::history(c, since)),
+            Command::Diagnose(host) => self.answer(id, lifecycle::diagnose(c, host)),
+            Command::Prepare { place, program } => {
+                self.answer(id, programs::prepare(c, id, place, program));
+            }
+            Command::Outlook { sandbox, program } => {
+                self.answer(id, programs::outlook(c, id, sandbox, program));
+            }
+            Command::Stock(host) => self.answer(id, packages::list(c, host)),
+            Command::ClearStock { host, keys } => self.answer(id, packages::remove(c, host, keys)),
+            Command::PruneStock(host) => self.answer(id, packages::prune(c, host)),
+            Command::File { sandbox, op } => self.answer(id, transfer::file(c, sandbox, op)),
+            Command::CopyIn { sandbox, from, to } => {
+                self.answer(id, transfer::copy_in(c, id, sandbox, from, to));
+            }
+            Command::CopyOut { sandbox, from, to } => {
+                self.answer(id, transfer::copy_out(c, id, sandbox, from, to));
+            }
+            Command::CallOff(request) => self.answer(id, async move { c.calls.off(request) }),
+            Command::Runs { host, filter } => self.answer(id, runs::list(c, host, filter)),
+            Command::FindRun { host, id: run } => self.answer(id, runs::find(c, host, run)),
+            Command::CancelRun { host, run } => self.answer(id, runs::cancel(c, host, run)),
+            Command::Standings { host, rules } => {
+                self.answer(id, reaper::standings(c, host, rules));
+            }
+            Command::Survey { host, rules } => self.answer(id, reaper::survey(c, host, rules)),
+            Command::Reap { host, rules, only } => {
+                self.answer(id, reaper::reap(c, host, rules, only));
+            }
+            Command::Pin { sandbox, pinned } => self.answer(id, reaper::pin(c, sandbox, pinned)),
+            Command::Remember { host, name } => self.answer(id, deaths::remember(c, host, name)),
+        }
+    }
+}
+
+/// Names a command without its fields, which may hold secrets.
+fn name_of(command: &Command) -> String {
+    let text = format!("{command:?}");
+    let name = text.split(|c: char| !c.is_alphanumeric()).next();
+    name.unwrap_or_default().to_owned()
+}

@@ -213,9 +213,11 @@ impl<'a> Round<'a> {
 
     /// Looks a second time, and claims the sandbox if all is as before.
     async fn claim(&self, sandbox: &Sandbox, reason: Reason) -> Result<Intent, Failure> {
-        let again = Survey::take(self.context, self.host).await?;
-        let mut sandboxes = again.sandboxes.iter();
-        let Some(found) = sandboxes.find(|s| s.reference == sandbox.reference) else {
+        let again = self
+            .seen
+            .look_again(self.context, self.host, &sandbox.reference);
+        let again = again.await?;
+        let Some(found) = again.sandboxes.first() else {
             return Err(spared("somebody else removed it"));
         };
         let here = &self.context.options.owner;

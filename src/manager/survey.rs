@@ -3,20 +3,22 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use chrono::{TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::alive::{self, Life};
 use super::context::Context;
 use super::{Host, deaths, runs};
 use crate::domain::{
-    Belongs, Facts, Owner, OwnerKind, Phase, ReapRules, Sandbox, SandboxId, Standing, Usage, What,
-    judge,
+    Belongs, Facts, Owner, OwnerKind, Phase, ReapRules, Sandbox, SandboxId, SandboxRef, Standing,
+    Usage, What, judge,
 };
 use crate::protocol::{Failure, RunFilter};
 use crate::store::{Memory, Moment};
 
 /// How far back the engine is asked for uses by other tools; engines remember no more than some hundred events anyway.
 const LOOK_BACK: TimeDelta = TimeDelta::hours(24);
+/// How much further than to the first look a second one goes back: the engine's clock may differ.
+const OVERLAP: TimeDelta = TimeDelta::minutes(1);
 /// Longest wait for the engine's memory; without it, uses by other tools are only seen while they run.
 const ASKING: Duration = Duration::from_secs(5);
 
@@ -39,7 +41,8 @@ impl Survey {
         runs::settle(context, host).await;
         let now = Moment::now();
         meet(context, host, &sandboxes, &now).await;
-        let others = uses_by_others(context, host, &sandboxes, &now).await;
+        let since = now.wall - LOOK_BACK;
+        let others = uses_by_others(context, host, &sandboxes, since).await;
         let store = &context.options.store;
         let filter = RunFilter {
             sandbox: None,
@@ -59,6 +62,29 @@ impl Survey {
                 .noted(store.released().await)
                 .await
                 .unwrap_or_default(),
+        })
+    }
+
+    /// Looks again at one of the sandboxes: a list, and what the engine saw since the first look. An open run needs no look:
+    /// the store grants no claim on its sandbox.
+    pub(super) async fn look_again(
+        &self,
+        context: &Context,
+        host: &Host,
+        sandbox: &SandboxRef,
+    ) -> Result<Self, Failure> {
+        let mut sandboxes = super::lifecycle::list(host).await?;
+        sandboxes.retain(|one| one.reference == *sandbox);
+        let since = self.now.wall - OVERLAP;
+        let busy = uses_by_others(context, host, &sandboxes, since).await;
+        let store = &context.options.store;
+        Ok(Self {
+            now: Moment::now(),
+            sandboxes,
+            memory: context.noted(store.memory(&host.place).await).await,
+            busy: busy.into_iter().collect(),
+            reaps_foreign: self.reaps_foreign,
+            released: self.released.clone(),
         })
     }
 
@@ -167,13 +193,13 @@ async fn uses_by_others(
     context: &Context,
     host: &Host,
     sandboxes: &[Sandbox],
-    now: &Moment,
+    since: DateTime<Utc>,
 ) -> Vec<SandboxId> {
-    let asking = host.engine.history(now.wall - LOOK_BACK);
+    let asking = host.engine.history(since);
     let Ok(Ok(past)) = tokio::time::timeout(ASKING, asking).await else {
         return Vec::new();
     };
-    let mut seen: HashMap<SandboxId, (chrono::DateTime<Utc>, i64)> = HashMap::new();
+    let mut seen: HashMap<SandboxId, (DateTime<Utc>, i64)> = HashMap::new();
     for happening in past {
         let step = match happening.what {
             What::Exec { .. } => 1,
@@ -186,7 +212,7 @@ async fn uses_by_others(
             .or_insert((happening.at, 0));
         *entry = (entry.0.max(happening.at), entry.1 + step);
     }
-    let mut running = Vec::new();
+    let (now, mut running) = (Moment::now(), Vec::new());
     for sandbox in sandboxes {
         let id = &sandbox.reference.id;
         let Some((last, open)) = seen.get(id) else {

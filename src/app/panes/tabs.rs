@@ -38,6 +38,7 @@ fn find(widths: impl Iterator<Item = usize>, gap: usize, column: usize) -> Optio
 }
 
 /// Finds the buffer whose tab is at a column of the border.
+#[must_use]
 pub fn buffer(editor: &EditorState, column: usize, width: u16) -> Option<usize> {
     let language = |buffer: &Buffer| {
         let name = buffer.language.as_ref().map_or("text", Language::name);
@@ -61,6 +62,7 @@ pub fn buffer(editor: &EditorState, column: usize, width: u16) -> Option<usize> 
 }
 
 /// Finds the run whose tab is at a column of the border.
+#[must_use]
 pub fn run(
     output: &OutputState,
     column: usize,
@@ -77,6 +79,7 @@ pub fn run(
 }
 
 /// Finds the shell whose tab is at a column of the border.
+#[must_use]
 pub fn shell(shells: &ShellsState, column: usize, width: u16) -> Option<usize> {
     let tabs = shells.tabs();
     let widths = tabs.map(|(open, _)| display_width(&safe_line(&open.shell.title)) + 4);

@@ -2,10 +2,10 @@
 
 use std::ops::RangeInclusive;
 
+use super::OutputState;
 use super::run::Run;
 use super::view::{Shape, Spot};
-use super::{OutputState, keys};
-use crate::app::Intent;
+use crate::app::{Intent, Tone};
 use crate::keymap::Action;
 
 /// Lines from where the selection began to where it has been moved.
@@ -43,7 +43,8 @@ impl OutputState {
             return Vec::new();
         };
         let Some(last) = run.end_line().checked_sub(1).filter(|_| !run.is_blank()) else {
-            return keys::tell("There is nothing to select yet.");
+            let words = "There is nothing to select yet.".to_owned();
+            return vec![Intent::Toast(Tone::Plain, words)];
         };
         if run.selection.take().is_none() {
             let found = run.found.filter(|_| is_searched);

@@ -73,9 +73,9 @@ pub enum Verb {
     Restart(Names),
     /// End all processes of sandboxes at once
     Kill(Names),
-    /// Freeze sandboxes
+    /// Pause sandboxes
     Pause(Names),
-    /// Thaw frozen sandboxes
+    /// Resume paused sandboxes
     Resume(Names),
     /// Remove sandboxes with all they own
     Rm {
@@ -168,7 +168,7 @@ pub enum Verb {
         #[arg(short, long)]
         watch: bool,
     },
-    /// Tell everything about a sandbox, with the isolation in force and its gaps
+    /// Show details of a sandbox, with the isolation in force and its gaps
     Inspect {
         /// The sandbox
         name: String,

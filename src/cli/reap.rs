@@ -110,12 +110,12 @@ fn show(found: &[Reaped], leftovers: &[Leftover], dry_run: bool) -> Outcome {
 
 fn verdict(one: &Reaped) -> String {
     match (&one.done, one.standing.verdict) {
-        (Some(Ok(())), Verdict::Freeze(_)) => "frozen".to_owned(),
+        (Some(Ok(())), Verdict::Freeze(_)) => "paused".to_owned(),
         (Some(Ok(())), _) => "removed".to_owned(),
         (Some(Err(_)), _) => "not removed".to_owned(),
         (None, Verdict::Keep(_)) => "stays".to_owned(),
         (None, Verdict::Later(_, left)) => format!("in {}", human::duration(left)),
-        (None, Verdict::Freeze(_)) => "would freeze".to_owned(),
+        (None, Verdict::Freeze(_)) => "would pause".to_owned(),
         (None, Verdict::Remove(_)) => "would remove".to_owned(),
     }
 }

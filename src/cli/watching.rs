@@ -81,7 +81,7 @@ async fn first_samples(
     match tokio::time::timeout(FIRST_FIGURES, waiting).await {
         Ok(outcome) => outcome?,
         Err(_) if live.is_empty() => {}
-        Err(_) => print::note("some sandboxes gave no figures in time"),
+        Err(_) => print::note("some sandboxes gave no stats in time"),
     }
     Ok(samples)
 }

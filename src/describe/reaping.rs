@@ -10,7 +10,7 @@ pub fn verdict_words(one: &Reaped) -> String {
     match one.standing.verdict {
         Verdict::Keep(_) => format!("stays: {why}"),
         Verdict::Later(_, left) => format!("goes in {}: {why}", human::age(left.as_secs())),
-        Verdict::Freeze(_) => format!("freezes: {why}"),
+        Verdict::Freeze(_) => format!("pauses: {why}"),
         Verdict::Remove(_) => format!("goes: {why}"),
     }
 }
@@ -23,7 +23,7 @@ pub fn verdict_reason(one: &Reaped) -> String {
         Verdict::Later(reason, _) | Verdict::Freeze(reason) | Verdict::Remove(reason) => {
             match (reason, &one.sandbox.owner) {
                 (Reason::Orphan, Some(owner)) => safe_line(format!("its maker {owner} was killed")),
-                (Reason::Orphan, None) => "its maker was killed".to_owned(),
+                (Reason::Orphan, None) => "its owner died".to_owned(),
                 (Reason::Idle, _) => "nobody uses it".to_owned(),
             }
         }

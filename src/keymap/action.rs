@@ -80,8 +80,8 @@ actions! {
     Start "start" changes "Start";
     Stop "stop" changes "Stop";
     PauseResume "pause-resume" changes "Pause or resume";
-    FreezeAll "freeze-all" changes "Freeze all running sandboxes";
-    ThawAll "thaw-all" changes "Thaw all frozen sandboxes";
+    FreezeAll "freeze-all" changes "Pause all running sandboxes";
+    ThawAll "thaw-all" changes "Resume all paused sandboxes";
     Restart "restart" changes "Restart";
     Remove "remove" changes "Remove";
     Kill "kill" changes "Kill";
@@ -91,7 +91,7 @@ actions! {
     RunAgain "run-again" changes "Run it again";
     CompareRuns "compare-runs" looks "Compare the two marked runs";
     SortNext "sort-next" looks "Sort by the next column";
-    SortReverse "sort-reverse" looks "Turn the order around";
+    SortReverse "sort-reverse" looks "Reverse sort order";
     Columns "columns" looks "Choose the columns";
     ToggleAll "toggle-all" looks "Show stopped ones too, or not";
     Inspect "inspect" looks "Show everything about it";

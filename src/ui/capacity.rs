@@ -37,7 +37,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &AppState, theme: &
 fn long(capacity: &Capacity) -> String {
     let (used, committed, total) = (capacity.used, capacity.committed, capacity.total);
     format!(
-        " mem {} used, {} promised of {}; cpu {:.1}, {:.1} of {};{}",
+        " mem {} used, {} reserved of {}; cpu {:.1}, {:.1} of {};{}",
         human::bytes(used.memory_bytes),
         human::bytes(committed.memory_bytes),
         human::bytes(total.memory_bytes),

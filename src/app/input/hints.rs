@@ -32,8 +32,10 @@ const IN_ENDED_SHELL: [(Action, &str); 3] = [
 ];
 
 /// What helps while a frozen sandbox is selected.
-const ON_FROZEN: [(Action, &str); 2] =
-    [(Action::PauseResume, "thaw"), (Action::ThawAll, "thaw all")];
+const ON_FROZEN: [(Action, &str); 2] = [
+    (Action::PauseResume, "resume"),
+    (Action::ThawAll, "resume all"),
+];
 
 /// What helps while lines are selected.
 const IN_SELECTION: [(Action, &str); 4] = [
@@ -251,13 +253,16 @@ mod tests {
         app.list(vec![frozen]);
         let all = words(&app, 200);
         assert!(
-            all.starts_with("p thaw, T thaw all, c create, Enter open"),
+            all.starts_with("p resume, T resume all, c create, Enter open"),
             "{all}"
         );
         assert!(!all.contains("pause"), "{all}");
         app.keys("i ]");
         let screen = app.screen();
-        assert!(screen.contains("frozen: Esc, then p thaws it"), "{screen}");
+        assert!(
+            screen.contains("paused: Esc, then p resumes it"),
+            "{screen}"
+        );
     }
 
     #[test]

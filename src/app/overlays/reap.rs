@@ -86,7 +86,7 @@ pub fn describe_reaped(found: &[Reaped]) -> Vec<(Tone, String)> {
         match (&one.done, one.standing.verdict) {
             (Some(Ok(())), Verdict::Freeze(reason)) => Some((
                 Tone::Plain,
-                format!("{name} was frozen: {}.", reason.word()),
+                format!("{name} was paused: {}.", reason.word()),
             )),
             (Some(Ok(())), Verdict::Remove(reason)) => Some((
                 Tone::Plain,

@@ -87,7 +87,7 @@ fn draw_choices(frame: &mut Frame<'_>, theme: &Theme, form: &CreateForm) {
 /// Says at the end of the row whether the image needs a pull.
 fn draw_presence(frame: &mut Frame<'_>, theme: &Theme, form: &CreateForm, row: Rect) {
     let (words, role) = match form.is_image_here() {
-        Some(true) => ("at hand", Role::Ok),
+        Some(true) => ("available locally", Role::Ok),
         Some(false) => ("will be pulled", Role::Warn),
         None => return,
     };

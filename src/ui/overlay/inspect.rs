@@ -49,7 +49,7 @@ fn title(state: &AppState, view: &InspectState) -> String {
     let keymap = &state.settings.keymap;
     let key = keymap.keys_of(Context::Sandboxes, Action::PauseResume);
     match key.filter(|_| is_frozen) {
-        Some(key) => format!("Sandbox {name}, frozen: Esc, then {key} thaws it"),
+        Some(key) => format!("Sandbox {name}, paused: Esc, then {key} resumes it"),
         None => format!("Sandbox {name}"),
     }
 }

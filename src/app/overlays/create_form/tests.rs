@@ -50,7 +50,7 @@ fn local_images_are_offered_narrowed_and_picked() {
     let mut app = opened();
     app.keys("tab tab");
     let screen = app.screen();
-    for words in ["at hand", "node:24", "120 MiB"] {
+    for words in ["available locally", "node:24", "120 MiB"] {
         assert!(screen.contains(words), "{words} in {screen}");
     }
     app.typed("python");

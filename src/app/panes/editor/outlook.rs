@@ -31,7 +31,7 @@ impl Known {
         let count = self.outlook.packages.len();
         let ending = if count == 1 { "" } else { "s" };
         let state = match self.outlook.kept {
-            Some(true) => " at hand",
+            Some(true) => " available locally",
             Some(false) => " to install",
             None => "",
         };

@@ -12,15 +12,15 @@ impl SandboxesState {
         let running = self.ours(Phase::Running);
         let question = match running.len() {
             0 => return tell("No sandbox of ours runs."),
-            1 => "Freeze the one running sandbox? Nothing goes on in it until you thaw it."
+            1 => "Pause the one running sandbox? Nothing goes on in it until you resume it."
                 .to_owned(),
             count => format!(
-                "Freeze all {count} running sandboxes? Nothing goes on in them until you thaw them."
+                "Pause all {count} running sandboxes? Nothing goes on in them until you resume them."
             ),
         };
         vec![Intent::Confirm {
             question,
-            button: "Freeze".to_owned(),
+            button: "Pause".to_owned(),
             then: each(&running, Act::Pause),
         }]
     }
@@ -29,7 +29,7 @@ impl SandboxesState {
     pub(super) fn thaw_all(&self) -> Vec<Intent> {
         let paused = self.ours(Phase::Paused);
         if paused.is_empty() {
-            return tell("No sandbox of ours is frozen.");
+            return tell("No sandbox of ours is paused.");
         }
         each(&paused, Act::Resume)
     }

@@ -38,7 +38,7 @@ pub(super) fn draw(
 ) {
     let known = state.sandboxes.find(&view.sandbox);
     let Some(row) = known.filter(|row| !row.samples.is_empty()) else {
-        let words = "No figures yet: they come while the sandbox runs.";
+        let words = "No stats yet: they come while the sandbox runs.";
         return frame.render_widget(Line::styled(words, theme.style(Role::Muted)), area);
     };
     let parts = [

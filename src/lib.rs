@@ -18,7 +18,9 @@
 //! * [`guest`]: the program that sandtop puts into each sandbox; for the local engine it also makes and keeps them.
 //! * [`manager`]: the task that owns the engines.
 //! * [`store`]: what outlives a process and is shared by all: runs, last use, pins, causes of death.
-//! * [`app`]: the dashboard's state and its one pure `update`; [`ui`] draws it; [`tui`] is its loop and terminal.
+//! * [`app`]: the dashboard's state and its one pure `update`; [`ui`] draws it; [`tui`] is its loop and terminal. Inside, each
+//!   uses only what stands after it: `input` (routers), `flows` (change all of the state), `state`, `overlays` and `panes` (own
+//!   their state, return intents), `intent` and `msg` (data), `geometry`.
 //! * [`keymap`]: keys to actions, as data.
 //! * [`code`]: reads programs before they run: languages, packages, checks; pure and bounded.
 //! * [`cli`]: the headless front end.
@@ -31,6 +33,15 @@
 //! of its processes. Output comes over an attached connection, is told apart, freed of the guest's end mark, gathered by the
 //! pump and sent as `Event::Output`, waiting whenever the reader is slow. The guest's last words say how it ended; the
 //! manager sends `Event::Ended`, and the command line exits with the command's own code.
+//!
+//! # The life of F9
+//!
+//! `tui::input` makes a `Msg::Key`; `app::update` gives it to `input::on_key`, the keymap says `Action::Run`, and
+//! `input::on_action` gives that to the editor, which returns `Intent::Run`. `update` has `flows::apply_intents` do it:
+//! `flows::run_program` checks the code and submits `Command::Prepare` with the address `ReplyTo::Prepared`. The manager puts
+//! the code into the sandbox and replies; `input::on_reply` brings the reply home to `run_program::start`, which opens a tab of
+//! the output pane and submits `Command::Exec`. From there on it is the life of an exec, and `input::on_event` gives each
+//! `Event::Output` to the tab.
 
 #![forbid(unsafe_code)]
 

@@ -19,6 +19,7 @@ mod run;
 mod sandbox;
 mod shelf;
 mod stats;
+mod worker;
 
 pub use adopt::AdoptRules;
 pub use capacity::{Amount, Capacity, Share};
@@ -41,5 +42,6 @@ pub use posture::{Details, MountInfo, Posture};
 pub use process::Process;
 pub use run::{Code, Retention, Run, RunEnd, RunResult, Source, Spooled, Tie};
 pub use sandbox::{Access, Limits, Mount, MountError, Network, Owner, Phase, Sandbox, SandboxSpec};
-pub use shelf::{CARRYING, Cleared, INSTALLING, Shelf, ShelfMount, Stocked, is_worker};
+pub use shelf::{Cleared, Shelf, ShelfMount, Stocked};
 pub use stats::{CounterSample, CpuCounters, Sample};
+pub use worker::{WORKER_LABEL, WorkerKind};

@@ -5,17 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{Access, SandboxPath};
 
-/// What names of sandboxes start with in which packages are installed.
-pub const INSTALLING: &str = "packages-";
-/// What names of sandboxes start with through which packages are copied.
-pub const CARRYING: &str = "porter-";
-
-/// Tells by its name whether a sandbox only works for another one; its end is nothing to speak of.
-#[must_use]
-pub fn is_worker(name: &str) -> bool {
-    name.starts_with(INSTALLING) || name.starts_with(CARRYING)
-}
-
 /// A shelf as its engine knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shelf {

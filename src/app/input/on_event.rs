@@ -9,9 +9,7 @@ use crate::app::overlays::history::{self as runs, HistoryPanel};
 use crate::app::overlays::reap::describe_reaped;
 use crate::app::pending::Progress;
 use crate::app::{AppState, Effect, Tone};
-use crate::domain::{
-    ExecEnd, Happening, HostName, OutputChunk, SandboxRef, StreamId, What, is_worker,
-};
+use crate::domain::{ExecEnd, Happening, HostName, OutputChunk, SandboxRef, StreamId, What};
 use crate::protocol::{Command, Event, Failure, Link};
 use crate::text::safe_line;
 
@@ -86,6 +84,11 @@ fn linked(state: &mut AppState, host: HostName, link: Link) -> Vec<Effect> {
     vec![state.submit(command, "", ReplyTo::PastEvents)]
 }
 
+fn is_worker(state: &AppState, sandbox: &SandboxRef) -> bool {
+    let row = state.sandboxes.find(sandbox);
+    row.is_some_and(|row| row.sandbox.is_worker())
+}
+
 /// Keeps what happened, and mentions what an operator would want to know at once.
 fn happened(state: &mut AppState, happening: Happening) -> Vec<Effect> {
     let name = safe_line(&happening.name);
@@ -93,7 +96,7 @@ fn happened(state: &mut AppState, happening: Happening) -> Vec<Effect> {
         What::Oom => state.say(Tone::Bad, format!("{name}: a process ran out of memory.")),
         What::Died {
             exit_code: Some(code),
-        } if *code != 0 && *code != 143 && !is_worker(&name) => {
+        } if *code != 0 && *code != 143 && !is_worker(state, &happening.sandbox) => {
             state.say(Tone::Plain, format!("{name} ended with code {code}."));
         }
         _ => {}

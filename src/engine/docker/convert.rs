@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 
 use crate::domain::{
     EngineKind, HostName, Limits, Owner, OwnerKind, Phase, Sandbox, SandboxId, SandboxPath,
-    SandboxRef,
+    SandboxRef, WORKER_LABEL,
 };
 use crate::engine::EngineError;
 use crate::protocol::FailureKind;
@@ -210,11 +210,11 @@ pub(super) fn work_dir(label: Option<&String>) -> SandboxPath {
     parsed.unwrap_or_else(SandboxPath::root)
 }
 
-/// Returns the user's labels without ours.
+/// Returns the user's labels without ours, but with the one that tells a worker.
 pub(super) fn own_labels(labels: &HashMap<String, String>) -> BTreeMap<String, String> {
     labels
         .iter()
-        .filter(|(key, _)| !key.starts_with(PREFIX))
+        .filter(|(key, _)| !key.starts_with(PREFIX) || *key == WORKER_LABEL)
         .map(|(k, v)| (k.clone(), v.clone()))
         .collect()
 }

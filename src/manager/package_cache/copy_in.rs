@@ -3,7 +3,7 @@
 use super::worker::{self, WorkerId};
 use super::{PackageCache, PackageRequest, ReadyPackages};
 use crate::code::Installer;
-use crate::domain::{CARRYING, Sandbox, SandboxPath, SandboxSpec};
+use crate::domain::{Sandbox, SandboxPath, SandboxSpec, WorkerKind};
 use crate::engine::Notes;
 use crate::manager::lifecycle;
 use crate::protocol::{Action, Failure, FailureKind, FileOp};
@@ -106,7 +106,8 @@ impl CopyJob<'_> {
     fn worker_spec(&self) -> Result<SandboxSpec, Failure> {
         let token = &self.request.program.exec;
         let id = WorkerId {
-            name: format!("{CARRYING}{token}"),
+            kind: WorkerKind::Copy,
+            suffix: token.as_str(),
             image: self.request.image,
             token,
         };

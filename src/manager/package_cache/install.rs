@@ -12,8 +12,8 @@ use super::worker::{self, LONGEST, WorkerId};
 use super::{PackageCache, PackageRequest};
 use crate::code::Installer;
 use crate::domain::{
-    Access, Ended, ExecId, ExecSpec, INSTALLING, Network, RequestId, SandboxId, SandboxSpec, Shelf,
-    ShelfMount,
+    Access, Ended, ExecId, ExecSpec, Network, RequestId, SandboxId, SandboxSpec, Shelf, ShelfMount,
+    WorkerKind,
 };
 use crate::engine::ExecItem;
 use crate::manager::alive::{Life, is_alive};
@@ -128,7 +128,8 @@ impl<'a> InstallJob<'a> {
         let key = self.set.key.get(..12).unwrap_or(&self.set.key);
         // One name for one key: on an engine that machines share, the name is the lock.
         let id = WorkerId {
-            name: format!("{INSTALLING}{key}"),
+            kind: WorkerKind::Install,
+            suffix: key,
             image: &self.set.image,
             token: self.token,
         };

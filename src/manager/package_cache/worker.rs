@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::Context;
 use crate::code::Installer;
 use crate::domain::{
-    ExecId, Limits, Network, Owner, OwnerKind, SandboxName, SandboxPath, SandboxSpec,
+    ExecId, Limits, Network, Owner, OwnerKind, SandboxName, SandboxPath, SandboxSpec, WORKER_LABEL,
+    WorkerKind,
 };
 use crate::protocol::{Failure, FailureKind};
 
@@ -21,7 +22,9 @@ const PIDS: u64 = 512;
 
 /// What tells one worker from another.
 pub(super) struct WorkerId<'a> {
-    pub(super) name: String,
+    pub(super) kind: WorkerKind,
+    /// What its name ends with.
+    pub(super) suffix: &'a str,
     pub(super) image: &'a str,
     /// A word that nobody else has.
     pub(super) token: &'a ExecId,
@@ -43,7 +46,7 @@ pub(super) fn sandbox_path(path: &str) -> Result<SandboxPath, Failure> {
 
 /// Describes a worker that has neither network nor packages.
 pub(super) fn spec(context: &Context, id: &WorkerId<'_>) -> Result<SandboxSpec, Failure> {
-    let name = SandboxName::parse(&id.name);
+    let name = SandboxName::parse(&format!("{}{}", id.kind.name_prefix(), id.suffix));
     Ok(SandboxSpec {
         token: format!("{}-packages", id.token),
         name: name.map_err(|error| Failure::new(FailureKind::Internal, error.to_string()))?,
@@ -62,7 +65,7 @@ pub(super) fn spec(context: &Context, id: &WorkerId<'_>) -> Result<SandboxSpec, 
         work_dir: sandbox_path(WORK_DIR)?,
         user: "65534:65534".to_owned(),
         tmp_bytes: TMP,
-        labels: BTreeMap::new(),
+        labels: BTreeMap::from([(WORKER_LABEL.to_owned(), id.kind.word().to_owned())]),
         owner: Owner {
             kind: OwnerKind::Run,
             ..context.options.owner.clone()

@@ -24,7 +24,7 @@ pub(super) struct Context {
     pub(super) options: Arc<Options>,
     events: mpsc::Sender<Event>,
     closing: watch::Receiver<bool>,
-    turns: Arc<Turns>,
+    locks: Arc<SandboxLocks>,
     /// Requests that can be called off.
     pub(super) calls: Arc<Calls>,
     /// Sandboxes that end with the program they were made for.
@@ -35,7 +35,7 @@ pub(super) struct Context {
 
 /// One lock per sandbox, for operations that must not overlap.
 #[derive(Default)]
-struct Turns(Mutex<HashMap<SandboxRef, Arc<tokio::sync::Mutex<()>>>>);
+struct SandboxLocks(Mutex<HashMap<SandboxRef, Arc<tokio::sync::Mutex<()>>>>);
 
 impl Context {
     pub(super) fn new(
@@ -49,7 +49,7 @@ impl Context {
             options: Arc::new(options),
             events,
             closing,
-            turns: Arc::default(),
+            locks: Arc::default(),
             calls: Arc::default(),
             temporary: Arc::default(),
             names: Arc::default(),
@@ -191,11 +191,14 @@ impl Context {
     }
 
     /// Waits for the turn of an operation on a sandbox.
-    pub(super) async fn turn(&self, sandbox: &SandboxRef) -> tokio::sync::OwnedMutexGuard<()> {
+    pub(super) async fn lock_sandbox(
+        &self,
+        sandbox: &SandboxRef,
+    ) -> tokio::sync::OwnedMutexGuard<()> {
         let lock = {
-            let mut turns = self.turns.0.lock().unwrap_or_else(PoisonError::into_inner);
-            turns.retain(|known, lock| known == sandbox || Arc::strong_count(lock) > 1);
-            turns.entry(sandbox.clone()).or_default().clone()
+            let mut locks = self.locks.0.lock().unwrap_or_else(PoisonError::into_inner);
+            locks.retain(|known, lock| known == sandbox || Arc::strong_count(lock) > 1);
+            locks.entry(sandbox.clone()).or_default().clone()
         };
         lock.lock_owned().await
     }

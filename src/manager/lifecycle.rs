@@ -142,7 +142,7 @@ pub(super) async fn change_phase(
     action: Action,
 ) -> Result<(), Failure> {
     let host = context.host(&sandbox.host)?;
-    let _turn = context.turn(sandbox).await;
+    let _lock = context.lock_sandbox(sandbox).await;
     let intent = Intent {
         action: action.verb().to_owned(),
         reason: String::new(),

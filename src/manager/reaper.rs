@@ -183,7 +183,7 @@ impl<'a> Round<'a> {
 
     async fn remove(&self, sandbox: &Sandbox, reason: Reason) -> Result<(), Failure> {
         let (context, host) = (self.context, self.host);
-        let _turn = context.turn(&sandbox.reference).await;
+        let _lock = context.lock_sandbox(&sandbox.reference).await;
         let intent = self.claim(sandbox, reason).await?;
         deaths::before_removal(context, host, &sandbox.reference).await;
         let action = Action::Remove { force: true };
@@ -196,7 +196,7 @@ impl<'a> Round<'a> {
     }
 
     async fn pause(&self, sandbox: &Sandbox, reason: Reason) -> Result<(), Failure> {
-        let _turn = self.context.turn(&sandbox.reference).await;
+        let _lock = self.context.lock_sandbox(&sandbox.reference).await;
         self.claim(sandbox, reason).await?;
         let id = &sandbox.reference.id;
         let paused = self.host.engine.act(id, Action::Pause).await;

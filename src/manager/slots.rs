@@ -55,7 +55,7 @@ pub(super) async fn reserve(
         )
         .with_hint("check that the state directory can be written to")
     };
-    let _turn = lock_all(folder).await.map_err(broken)?;
+    let _lock = lock_all(folder).await.map_err(broken)?;
     let reserved = live_reservations(folder).map_err(broken)?;
     check(engine, &reserved, name, most).await?;
     let path = folder.join(format!("{name}.slot"));

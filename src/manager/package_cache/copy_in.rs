@@ -26,7 +26,11 @@ impl CopyJob<'_> {
     pub(in crate::manager) async fn run(&self) -> Result<SandboxPath, Failure> {
         let (engine, id) = (&self.cache.host.engine, &self.sandbox.reference.id);
         let copy = self.copy_path()?;
-        let _turn = self.cache.context.turn(&self.sandbox.reference).await;
+        let _lock = self
+            .cache
+            .context
+            .lock_sandbox(&self.sandbox.reference)
+            .await;
         let mark = below(&copy, COMPLETE)?;
         if engine.has_file(id, &mark).await {
             return Ok(copy);

@@ -25,8 +25,8 @@ mod runs;
 mod slots;
 mod standing;
 mod streams;
-mod survey;
 mod transfer;
+mod usage_snapshot;
 mod watch;
 
 use std::future::Future;

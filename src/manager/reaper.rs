@@ -9,7 +9,7 @@ use futures_util::stream::{self, StreamExt};
 
 use super::alive::{Life, is_alive};
 use super::context::Context;
-use super::survey::{Survey, is_running};
+use super::usage_snapshot::{UsageSnapshot, is_running};
 use super::{Host, deaths};
 use crate::domain::{
     HostName, ReapRules, Reaped, Reason, Sandbox, SandboxRef, Spared, Standing, Usage, Verdict,
@@ -56,7 +56,7 @@ pub(super) async fn current_standings(
     host: &Host,
     rules: &ReapRules,
 ) -> Result<Vec<Standing>, Failure> {
-    let seen = Survey::take(context, host).await?;
+    let seen = UsageSnapshot::take(context, host).await?;
     Ok(seen.standings(context, host, rules).await)
 }
 
@@ -123,7 +123,7 @@ struct Round<'a> {
     context: &'a Context,
     host: &'a Host,
     rules: &'a ReapRules,
-    seen: Survey,
+    seen: UsageSnapshot,
 }
 
 impl<'a> Round<'a> {
@@ -136,7 +136,7 @@ impl<'a> Round<'a> {
             context,
             host,
             rules,
-            seen: Survey::take(context, host).await?,
+            seen: UsageSnapshot::take(context, host).await?,
         })
     }
 

@@ -23,7 +23,7 @@ const OVERLAP: TimeDelta = TimeDelta::minutes(1);
 const ASKING: Duration = Duration::from_secs(5);
 
 /// What was known of all sandboxes of a host at one moment.
-pub(super) struct Survey {
+pub(super) struct UsageSnapshot {
     pub(super) now: Moment,
     pub(super) sandboxes: Vec<Sandbox>,
     /// `None` if the store cannot be read: then nobody knows when anything was used.
@@ -33,7 +33,7 @@ pub(super) struct Survey {
     released: HashSet<(String, u32, u64)>,
 }
 
-impl Survey {
+impl UsageSnapshot {
     /// Looks at all sandboxes of a host.
     pub(super) async fn take(context: &Context, host: &Host) -> Result<Self, Failure> {
         let sandboxes = super::lifecycle::list(host).await?;
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn what_a_killed_process_was_making_is_an_orphan() {
-        let survey = Survey {
+        let snapshot = UsageSnapshot {
             now: Moment::now(),
             sandboxes: Vec::new(),
             memory: None,
@@ -268,7 +268,7 @@ mod tests {
                 started,
                 ..here.clone()
             });
-            let facts = survey.facts(&one, &here);
+            let facts = snapshot.facts(&one, &here);
             (facts.changing, facts.belongs)
         };
         let me = alive::start_of(std::process::id()).expect("a start");

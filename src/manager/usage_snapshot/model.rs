@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::Survey;
+use super::UsageSnapshot;
 use crate::app::testing::{reference, sandbox};
 use crate::domain::{
     Ended, ExecId, Grace, Owner, OwnerKind, ReapRules, Run, RunEnd, RunResult, Sandbox, SandboxId,
@@ -150,7 +150,7 @@ impl World {
         self.ours.iter().any(|(place, _)| place == id) || self.others.contains(id)
     }
 
-    async fn survey(&self) -> Survey {
+    async fn snapshot(&self) -> UsageSnapshot {
         let filter = RunFilter {
             sandbox: None,
             under_way: true,
@@ -158,7 +158,7 @@ impl World {
         };
         let open = self.store.runs(PLACE, &filter).await.expect("read");
         let busy = open.into_iter().map(|run| run.sandbox.id);
-        Survey {
+        UsageSnapshot {
             now: self.now(),
             sandboxes: self.sandboxes.values().cloned().collect(),
             memory: Some(self.store.memory(PLACE).await.expect("read")),
@@ -258,8 +258,8 @@ impl World {
     }
 
     async fn look(&mut self) -> Option<Stage> {
-        let survey = self.survey().await;
-        let due = survey.sandboxes.iter().filter(|s| is_due(&survey, s));
+        let snapshot = self.snapshot().await;
+        let due = snapshot.sandboxes.iter().filter(|s| is_due(&snapshot, s));
         let due: Vec<SandboxId> = due.map(|s| s.reference.id.clone()).collect();
         let at = self.dice.below(due.len().max(1) as u64);
         let chosen = due.get(usize::try_from(at).unwrap_or(0));
@@ -267,7 +267,7 @@ impl World {
     }
 
     async fn claim(&mut self, id: SandboxId) -> Option<Stage> {
-        let again = self.survey().await;
+        let again = self.snapshot().await;
         let found = again.sandboxes.iter().find(|s| s.reference.id == id)?;
         if !is_due(&again, found) {
             return None;
@@ -326,9 +326,9 @@ impl World {
     }
 }
 
-fn is_due(survey: &Survey, sandbox: &Sandbox) -> bool {
+fn is_due(snapshot: &UsageSnapshot, sandbox: &Sandbox) -> bool {
     matches!(
-        judge(&survey.facts(sandbox, &here()), &RULES),
+        judge(&snapshot.facts(sandbox, &here()), &RULES),
         Verdict::Remove(_)
     )
 }

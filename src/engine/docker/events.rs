@@ -7,7 +7,7 @@ use bollard::query_parameters::{EventsOptions, EventsOptionsBuilder};
 use chrono::{DateTime, Utc};
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
-use super::circle::{Circle, Kin};
+use super::visibility::{Ownership, Visibility};
 use super::{Client, convert};
 use crate::domain::{AdoptRules, Happening, HostName, SandboxId, SandboxRef, What};
 use crate::engine::{EngineError, Result};
@@ -23,11 +23,11 @@ const HOUSEKEEPING: [&str; 12] = [
 /// Streams what happens from now on.
 pub(super) fn stream(
     client: &Client,
-    circle: &Circle<'_>,
+    visibility: &Visibility<'_>,
 ) -> BoxStream<'static, Result<Happening>> {
     let docker = client.docker.clone();
-    let options = options(circle, None);
-    let mut reader = Reader::new(circle);
+    let options = options(visibility, None);
+    let mut reader = Reader::new(visibility);
     let messages = stream::once(async move { docker.events(Some(options)).boxed() }).flatten();
     let happenings = messages.filter_map(move |message| {
         let item = match message {
@@ -51,15 +51,15 @@ pub(super) fn stream(
 /// Tells what happened since a moment, as far as the engine remembers.
 pub(super) async fn history(
     client: &Client,
-    circle: &Circle<'_>,
+    visibility: &Visibility<'_>,
     since: DateTime<Utc>,
 ) -> Result<Vec<Happening>> {
-    let events = client.docker.events(Some(options(circle, Some(since))));
+    let events = client.docker.events(Some(options(visibility, Some(since))));
     let messages: Vec<EventMessage> = events
         .try_collect()
         .await
         .map_err(|e| convert::error("reading events", e))?;
-    let mut reader = Reader::new(circle);
+    let mut reader = Reader::new(visibility);
     Ok(messages
         .iter()
         .filter_map(|message| reader.read(message))
@@ -75,11 +75,11 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(circle: &Circle<'_>) -> Self {
+    fn new(visibility: &Visibility<'_>) -> Self {
         Self {
-            host: circle.host.clone(),
-            scope: circle.scope.to_owned(),
-            adopt: circle.adopt.clone(),
+            host: visibility.host.clone(),
+            scope: visibility.scope.to_owned(),
+            adopt: visibility.adopt.clone(),
             housekeeping: HashSet::new(),
         }
     }
@@ -106,14 +106,14 @@ impl Reader {
 
     /// Tells whether an event is about a container that is not shown; its labels come along with the event.
     fn is_stranger(&self, attributes: &HashMap<String, String>) -> bool {
-        let circle = Circle {
+        let visibility = Visibility {
             host: &self.host,
             scope: &self.scope,
             adopt: &self.adopt,
         };
         let word = |key: &str| attributes.get(key).map(String::as_str).unwrap_or_default();
-        let kin = circle.kin(word("name"), word("image"), attributes);
-        !self.adopt.is_empty() && kin == Kin::Stranger
+        let ownership = visibility.ownership(word("name"), word("image"), attributes);
+        !self.adopt.is_empty() && ownership == Ownership::Unrelated
     }
 
     fn is_housekeeping(&mut self, action: &str, exec: Option<&String>) -> bool {
@@ -137,8 +137,8 @@ pub(super) fn is_housekeeping(line: &str) -> bool {
     words.is_some_and(|words| HOUSEKEEPING.contains(&words.split(' ').next().unwrap_or_default()))
 }
 
-fn options(circle: &Circle<'_>, since: Option<DateTime<Utc>>) -> EventsOptions {
-    let mut filters = circle.filter();
+fn options(visibility: &Visibility<'_>, since: Option<DateTime<Utc>>) -> EventsOptions {
+    let mut filters = visibility.filter();
     filters.insert("type", vec!["container".to_owned()]);
     let builder = EventsOptionsBuilder::new().filters(&filters);
     match since {
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn housekeeping_is_left_out_from_start_to_end() {
         let (host, adopt) = (HostName::new("here"), AdoptRules::default());
-        let mut reader = Reader::new(&Circle {
+        let mut reader = Reader::new(&Visibility {
             host: &host,
             scope: "s",
             adopt: &adopt,

@@ -244,7 +244,7 @@ async fn start(client: &Client, id: &SandboxId) -> Result<()> {
 }
 
 async fn stop(client: &Client, id: &SandboxId) -> Result<()> {
-    // A frozen process cannot hear the polite signal and would cost the whole waiting time.
+    // A paused process cannot hear the polite signal and would cost the whole waiting time.
     if phase(client, id).await? == Phase::Paused {
         resume(client, id).await?;
     }
@@ -275,7 +275,7 @@ async fn restart(client: &Client, id: &SandboxId) -> Result<()> {
 }
 
 async fn kill(client: &Client, id: &SandboxId) -> Result<()> {
-    let frozen = match phase(client, id).await? {
+    let was_paused = match phase(client, id).await? {
         Phase::Running => false,
         Phase::Paused => true,
         _ => return Ok(()),
@@ -285,7 +285,7 @@ async fn kill(client: &Client, id: &SandboxId) -> Result<()> {
         .docker
         .kill_container(id.as_str(), Some(options))
         .await;
-    if frozen {
+    if was_paused {
         // The signal is delivered when the freezer lets go.
         let _ = client.docker.unpause_container(id.as_str()).await;
     }

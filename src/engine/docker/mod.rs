@@ -3,25 +3,25 @@
 mod archive;
 mod attach;
 mod capabilities;
-mod circle;
 mod convert;
 mod creating;
 mod doctor;
 mod endpoint;
 mod events;
 mod foreign;
-mod frozen;
-mod frozen_files;
 mod hardening;
 mod inspect;
+mod introspect;
+mod leftovers;
 mod lifecycle;
-mod look;
+mod paused_files;
+mod paused_processes;
 mod pull;
-mod remains;
 mod shelves;
 mod stats;
 mod transport;
 mod upload;
+mod visibility;
 
 use async_trait::async_trait;
 use bollard::{API_DEFAULT_VERSION, Docker};
@@ -86,8 +86,8 @@ impl DockerEngine {
         self
     }
 
-    fn circle(&self) -> circle::Circle<'_> {
-        circle::Circle {
+    fn visibility(&self) -> visibility::Visibility<'_> {
+        visibility::Visibility {
             host: &self.host,
             scope: &self.scope,
             adopt: &self.adopt,
@@ -180,7 +180,7 @@ impl Engine for DockerEngine {
     }
 
     async fn list(&self) -> Result<Vec<Sandbox>> {
-        circle::list(self.client().await?, &self.circle()).await
+        visibility::list(self.client().await?, &self.visibility()).await
     }
 
     async fn create(&self, spec: &SandboxSpec, notes: &Notes) -> Result<Sandbox> {
@@ -194,7 +194,7 @@ impl Engine for DockerEngine {
             notes,
         )
         .await?;
-        let all = circle::list(client, &self.circle()).await?;
+        let all = visibility::list(client, &self.visibility()).await?;
         let made = all.into_iter().find(|sandbox| sandbox.reference.id == id);
         made.ok_or_else(|| EngineError::not_found(format!("the new sandbox {}", spec.name)))
     }
@@ -217,7 +217,7 @@ impl Engine for DockerEngine {
         let (client, guests) = self.connected().await?;
         match guests.processes(id).await {
             Err(error) if error.kind == FailureKind::Conflict => {
-                frozen::processes(client, id).await.ok_or(error)
+                paused_processes::processes(client, id).await.ok_or(error)
             }
             found => found,
         }
@@ -230,11 +230,11 @@ impl Engine for DockerEngine {
 
     async fn changes(&self, id: &SandboxId) -> Result<Changes> {
         let (client, guests) = self.connected().await?;
-        look::changes(client, guests, id).await
+        introspect::changes(client, guests, id).await
     }
 
     async fn images(&self) -> Result<Vec<Image>> {
-        look::images(self.client().await?).await
+        introspect::images(self.client().await?).await
     }
 
     async fn exec(&self, id: &SandboxId, spec: &ExecSpec) -> Result<RunningExec> {
@@ -250,19 +250,19 @@ impl Engine for DockerEngine {
     }
 
     async fn running(&self, id: &SandboxId) -> Result<usize> {
-        remains::running(self.client().await?, id).await
+        introspect::running(self.client().await?, id).await
     }
 
     async fn restarted_since(&self, at: DateTime<Utc>) -> Result<bool> {
-        remains::restarted_since(self.client().await?, at).await
+        introspect::restarted_since(self.client().await?, at).await
     }
 
     async fn leftovers(&self) -> Result<Vec<Leftover>> {
-        remains::leftovers(self.client().await?, &self.scope).await
+        leftovers::list(self.client().await?, &self.scope).await
     }
 
     async fn remove_leftover(&self, leftover: &Leftover) -> Result<()> {
-        remains::remove(self.client().await?, &self.scope, leftover).await
+        leftovers::remove(self.client().await?, &self.scope, leftover).await
     }
 
     fn keeps_shelves(&self) -> bool {
@@ -271,7 +271,7 @@ impl Engine for DockerEngine {
 
     async fn image_key(&self, image: &str, notes: &Notes) -> Result<String> {
         pull::ensure(self.client().await?, &self.pulls, image, notes).await?;
-        look::image_key(self.client().await?, image).await
+        introspect::image_key(self.client().await?, image).await
     }
 
     async fn shelves(&self) -> Result<Vec<Shelf>> {
@@ -309,18 +309,18 @@ impl Engine for DockerEngine {
             .ping()
             .await
             .map_err(|e| convert::error(&format!("connecting to {}", self.endpoint), e))?;
-        Ok(events::stream(client, &self.circle()))
+        Ok(events::stream(client, &self.visibility()))
     }
 
     async fn history(&self, since: DateTime<Utc>) -> Result<Vec<Happening>> {
-        events::history(self.client().await?, &self.circle(), since).await
+        events::history(self.client().await?, &self.visibility(), since).await
     }
 
     async fn file(&self, id: &SandboxId, op: &FileOp) -> Result<Vec<FileEntry>> {
         let (client, guests) = self.connected().await?;
         match guests.file(id, op).await {
             Err(error) if error.kind == FailureKind::Conflict => {
-                let looked = frozen_files::look(client, id, op).await;
+                let looked = paused_files::look(client, id, op).await;
                 looked.unwrap_or(Err(error))
             }
             done => done,
@@ -332,7 +332,7 @@ impl Engine for DockerEngine {
             return false;
         };
         // The engine does not see folders in memory; the guest sees all.
-        look::has_file(client, id, path).await
+        introspect::has_file(client, id, path).await
             || self.file(id, &FileOp::Stat(path.clone())).await.is_ok()
     }
 
@@ -345,7 +345,7 @@ impl Engine for DockerEngine {
         let (client, guests) = self.connected().await?;
         match guests.read(id, path, limit).await {
             Err(error) if error.kind == FailureKind::Conflict => {
-                let read = frozen_files::read(client, id, path, limit).await;
+                let read = paused_files::read(client, id, path, limit).await;
                 read.unwrap_or(Err(error))
             }
             bytes => bytes,

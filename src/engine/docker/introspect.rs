@@ -1,16 +1,21 @@
-//! Looks at a container without touching it: the files it changed, and the images at hand.
+//! Looks at containers and the engine without touching them: changed files, commands that run, images, the last restart.
 
 use std::collections::HashSet;
 
 use bollard::models::{ChangeType, FilesystemChange, ImageSummary};
-use bollard::query_parameters::{ContainerArchiveInfoOptionsBuilder, ListImagesOptionsBuilder};
-use chrono::DateTime;
+use bollard::query_parameters::{
+    ContainerArchiveInfoOptionsBuilder, EventsOptionsBuilder, ListImagesOptionsBuilder,
+};
+use chrono::{DateTime, TimeDelta, Utc};
+use futures_util::TryStreamExt;
 
-use super::{Client, convert, frozen_files};
+use super::{Client, convert, events, paused_files};
 use crate::domain::{Change, ChangeKind, Changes, Image, Phase, SandboxId, SandboxPath};
 use crate::engine::Result;
 use crate::engine::guest::Guests;
 
+/// Events that the engine remembers at most.
+const REMEMBERED: usize = 256;
 /// Files that the engine itself puts into every container.
 const ENGINE_FILES: [&str; 10] = [
     "/.dockerenv",
@@ -51,8 +56,8 @@ pub(super) async fn changes(client: &Client, guests: &Guests, id: &SandboxId) ->
         Phase::Running => guests.add_changes(id, &work_dir, &mut changes).await?,
         Phase::Paused => {
             let born = convert::time(found.created.as_deref()).unwrap_or_default();
-            let newer = frozen_files::since(client, id, &work_dir, born).await;
-            add_frozen(newer, &work_dir, &mut changes);
+            let newer = paused_files::since(client, id, &work_dir, born).await;
+            add_from_paused(newer, &work_dir, &mut changes);
         }
         phase => changes.gaps.push(format!(
             "{work_dir} and /tmp cannot be looked at while the sandbox is {phase}"
@@ -68,7 +73,11 @@ pub(super) async fn changes(client: &Client, guests: &Guests, id: &SandboxId) ->
 }
 
 /// Adds what the engine could read of the work directory of a paused container.
-fn add_frozen(newer: Option<Result<Vec<Change>>>, work_dir: &SandboxPath, changes: &mut Changes) {
+fn add_from_paused(
+    newer: Option<Result<Vec<Change>>>,
+    work_dir: &SandboxPath,
+    changes: &mut Changes,
+) {
     let gap = match newer {
         Some(Ok(files)) => {
             changes.files.extend(files);
@@ -173,6 +182,50 @@ fn named(image: &ImageSummary) -> impl Iterator<Item = Image> {
             size_bytes: u64::try_from(image.size).ok(),
             created_at: DateTime::from_timestamp(image.created, 0),
         })
+}
+
+/// Counts the commands that run in a container, without sandtop's own housekeeping.
+pub(super) async fn running(client: &Client, id: &SandboxId) -> Result<usize> {
+    let found = client
+        .docker
+        .inspect_container(id.as_str(), None)
+        .await
+        .map_err(|e| convert::error("looking at the sandbox", e))?;
+    let mut count = 0;
+    for exec in found.exec_ids.unwrap_or_default() {
+        // One that is gone by now does not run.
+        let Ok(exec) = client.docker.inspect_exec(&exec).await else {
+            continue;
+        };
+        let line = exec.process_config.map(|process| {
+            let program = process.entrypoint.unwrap_or_default();
+            let words = process.arguments.unwrap_or_default();
+            format!("{program} {}", words.join(" "))
+        });
+        let is_ours = line.is_some_and(|line| events::is_housekeeping(&line));
+        if exec.running == Some(true) && !is_ours {
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+/// Tells whether the engine was started after a moment: its memory begins with it.
+pub(super) async fn restarted_since(client: &Client, at: DateTime<Utc>) -> Result<bool> {
+    let until = (Utc::now().timestamp() + 1).to_string();
+    let options = EventsOptionsBuilder::new().since("1").until(&until).build();
+    let remembered: Vec<_> = client
+        .docker
+        .events(Some(options))
+        .try_collect()
+        .await
+        .map_err(|e| convert::error("reading events", e))?;
+    let reaches = remembered
+        .iter()
+        .filter_map(|message| message.time_nano)
+        .any(|nanos| DateTime::from_timestamp_nanos(nanos) <= at + TimeDelta::milliseconds(200));
+    // A full memory has forgotten things without any restart.
+    Ok(!reaches && remembered.len() < REMEMBERED)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::engine::Result;
 
 /// Which containers are shown.
 #[derive(Clone, Copy)]
-pub(super) struct Circle<'a> {
+pub(super) struct Visibility<'a> {
     pub(super) host: &'a HostName,
     /// Those of ours.
     pub(super) scope: &'a str,
@@ -21,20 +21,25 @@ pub(super) struct Circle<'a> {
 
 /// How a container stands to us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kin {
+pub(super) enum Ownership {
     Ours,
     Foreign,
-    Stranger,
+    Unrelated,
 }
 
-impl Circle<'_> {
-    /// Tells how a container stands to us; sandboxes of another scope are strangers, whatever they are called.
-    pub(super) fn kin(&self, name: &str, image: &str, labels: &HashMap<String, String>) -> Kin {
+impl Visibility<'_> {
+    /// Tells how a container stands to us; sandboxes of another scope are unrelated, whatever they are called.
+    pub(super) fn ownership(
+        &self,
+        name: &str,
+        image: &str,
+        labels: &HashMap<String, String>,
+    ) -> Ownership {
         let label = |key: &str| labels.get(key).map(String::as_str);
         match label(convert::SCOPE) {
-            Some(scope) if scope == self.scope => Kin::Ours,
-            None if self.adopt.adopts(name, image, label) => Kin::Foreign,
-            _ => Kin::Stranger,
+            Some(scope) if scope == self.scope => Ownership::Ours,
+            None if self.adopt.adopts(name, image, label) => Ownership::Foreign,
+            _ => Ownership::Unrelated,
         }
     }
 
@@ -50,9 +55,9 @@ impl Circle<'_> {
     }
 }
 
-/// Lists the sandboxes of a circle.
-pub(super) async fn list(client: &Client, circle: &Circle<'_>) -> Result<Vec<Sandbox>> {
-    let filters = circle.filter();
+/// Lists the sandboxes that are shown.
+pub(super) async fn list(client: &Client, visibility: &Visibility<'_>) -> Result<Vec<Sandbox>> {
+    let filters = visibility.filter();
     let options = ListContainersOptionsBuilder::new()
         .all(true)
         .filters(&filters)
@@ -64,24 +69,28 @@ pub(super) async fn list(client: &Client, circle: &Circle<'_>) -> Result<Vec<San
         .map_err(|e| convert::error("listing sandboxes", e))?;
     let mut sandboxes: Vec<Sandbox> = found
         .into_iter()
-        .filter_map(|summary| known(client, circle, summary))
+        .filter_map(|summary| known(client, visibility, summary))
         .collect();
     sandboxes.sort_by(|a, b| (a.created_at, &a.reference.id).cmp(&(b.created_at, &b.reference.id)));
     Ok(sandboxes)
 }
 
 /// Describes a container that is ours or adopted.
-fn known(client: &Client, circle: &Circle<'_>, summary: ContainerSummary) -> Option<Sandbox> {
+fn known(
+    client: &Client,
+    visibility: &Visibility<'_>,
+    summary: ContainerSummary,
+) -> Option<Sandbox> {
     let names = summary.names.as_deref().unwrap_or_default();
     let name = names.first().map(|name| name.trim_start_matches('/'));
     let image = summary.image.as_deref().unwrap_or_default();
     let none = HashMap::new();
     let labels = summary.labels.as_ref().unwrap_or(&none);
-    let kin = circle.kin(name.unwrap_or_default(), image, labels);
-    let sandbox = convert::sandbox(circle.host, summary);
-    match kin {
-        Kin::Ours => sandbox,
-        Kin::Foreign => sandbox.inspect(|found| client.foreign.note(&found.reference.id)),
-        Kin::Stranger => None,
+    let ownership = visibility.ownership(name.unwrap_or_default(), image, labels);
+    let sandbox = convert::sandbox(visibility.host, summary);
+    match ownership {
+        Ownership::Ours => sandbox,
+        Ownership::Foreign => sandbox.inspect(|found| client.foreign.note(&found.reference.id)),
+        Ownership::Unrelated => None,
     }
 }

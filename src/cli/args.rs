@@ -130,7 +130,7 @@ pub enum Verb {
         /// The run, or a unique start of its id
         run: String,
     },
-    /// Remove sandboxes that nobody uses or whose maker was killed, each with its reason
+    /// Remove sandboxes that nobody uses or whose owner died, each with its reason
     Reap(ReapArgs),
     /// Exempt sandboxes from reaping
     Pin(Names),
@@ -160,7 +160,7 @@ pub enum Verb {
         /// To
         to: OsString,
     },
-    /// Show live figures
+    /// Show live stats
     Stats {
         /// Only these sandboxes
         names: Vec<String>,

@@ -58,7 +58,7 @@ pub(super) fn details(details: &Details, standing: Option<&Standing>) -> Value {
     value
 }
 
-/// Shapes live figures.
+/// Shapes live stats.
 pub(super) fn sample(name: &str, sample: &Sample) -> Value {
     json!({
         "name": name,

@@ -1,4 +1,4 @@
-//! Verbs that look: live figures and happenings, once or for as long as one likes.
+//! Verbs that look: live stats and happenings, once or for as long as one likes.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::domain::{Happening, Sample, Sandbox, SandboxRef};
 use crate::protocol::{Command, Event, Failure, Link, Reply, Topic};
 use crate::text::{Table, human, safe_line};
 
-/// Longest wait for first figures; engines take up to two seconds.
+/// Longest wait for first stats; engines take up to two seconds.
 const FIRST_FIGURES: Duration = Duration::from_secs(6);
 
 /// `stats`.
@@ -195,7 +195,7 @@ fn event_line(happening: &Happening) -> String {
     line.trim_end().to_owned()
 }
 
-/// Says that the engine is gone or back; figures and events go on by themselves.
+/// Says that the engine is gone or back; stats and events go on by themselves.
 fn tell_link(link: &Link) {
     match link {
         Link::Up(info) => print::note(&format!("connected to {} {}", info.kind, info.version)),

@@ -112,7 +112,7 @@ pub struct ManagerSettings {
     pub max_sandboxes: usize,
     /// When an unused one is removed; `None` keeps it for ever.
     pub idle_timeout: Option<Duration>,
-    /// When an unused one is removed whose maker was killed.
+    /// When an unused one is removed whose owner died.
     pub orphan_timeout: Duration,
     /// What happens to an unused one when its time has come.
     pub idle_action: Grace,

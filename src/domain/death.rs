@@ -40,7 +40,7 @@ pub enum Cause {
     Error,
     /// Nobody used it.
     Idle,
-    /// Its maker was killed.
+    /// Its owner died.
     Orphan,
     /// sandtop removed it on request.
     Removed,
@@ -95,7 +95,7 @@ pub enum Meant {
     Remove,
     /// Remove it because nobody used it.
     ReapIdle,
-    /// Remove it because its maker was killed.
+    /// Remove it because its owner died.
     ReapOrphan,
 }
 

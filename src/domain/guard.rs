@@ -1,4 +1,4 @@
-//! Guards: rules on the figures of a sandbox, each raised after a time over its level and lowered only well below it.
+//! Guards: rules on the stats of a sandbox, each raised after a time over its level and lowered only well below it.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 /// A raised guard is lowered below this part of its level, so that it does not flutter.
 const WELL_BELOW: f64 = 0.9;
 
-/// Longest time that a figure must stay well below before the guard is lowered.
+/// Longest time that a sample must stay well below before the guard is lowered.
 const LOWERING: TimeDelta = TimeDelta::seconds(10);
 
-/// Without figures for so long, nothing is known of the time between.
+/// Without stats for so long, nothing is known of the time between.
 const SILENCE: TimeDelta = TimeDelta::seconds(30);
 
 /// What is guarded.
@@ -128,7 +128,7 @@ impl Guard {
         self.raised
     }
 
-    /// Takes a figure. A clock that jumps, or figures that stayed away, start the time anew.
+    /// Takes a sample. A clock that jumps, or stats that stayed away, start the time anew.
     pub fn look(&mut self, rule: &GuardRule, value: f64, at: DateTime<Utc>) -> Option<Turn> {
         let known = self.last.replace(at);
         let is_broken = known.is_some_and(|last| at < last || at - last > SILENCE);

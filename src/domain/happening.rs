@@ -38,9 +38,9 @@ pub enum What {
     },
     /// A process in it ran over the memory limit.
     Oom,
-    /// It was frozen.
+    /// It was paused.
     Paused,
-    /// It was thawed.
+    /// It was resumed.
     Resumed,
     /// A signal was sent to it.
     Killed {

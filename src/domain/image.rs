@@ -1,4 +1,4 @@
-//! An image that is at hand, so that a sandbox can be made from it without a pull.
+//! An image that is available locally, so that a sandbox can be made from it without a pull.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;

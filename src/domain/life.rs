@@ -63,7 +63,7 @@ pub enum Usage {
 pub enum Belongs {
     /// The person who uses this sandtop.
     Us,
-    /// Its maker was killed.
+    /// Its owner died.
     Orphaned,
     /// Somebody else, or a process on another machine.
     Others,
@@ -82,7 +82,7 @@ pub struct Facts {
     pub belongs: Belongs,
     /// Did somebody pin it?
     pub pinned: bool,
-    /// Is it frozen?
+    /// Is it paused?
     pub paused: bool,
     /// Is it being made or removed right now?
     pub changing: bool,
@@ -93,7 +93,7 @@ pub struct Facts {
 pub struct ReapRules {
     /// Unused for so long, it goes; `None` keeps it for ever.
     pub idle: Option<Duration>,
-    /// Unused for so long after its maker was killed, it goes.
+    /// Unused for so long after its owner died, it goes.
     pub orphan: Duration,
     /// What happens at that time.
     pub grace: Grace,
@@ -104,7 +104,7 @@ pub struct ReapRules {
 pub enum Grace {
     /// It is removed.
     Remove,
-    /// It is frozen, and removed when the same time has passed once more.
+    /// It is paused, and removed when the same time has passed once more.
     Pause,
 }
 
@@ -114,7 +114,7 @@ pub enum Grace {
 pub enum Reason {
     /// Nobody used it.
     Idle,
-    /// Its maker was killed.
+    /// Its owner died.
     Orphan,
 }
 
@@ -172,7 +172,7 @@ pub enum Verdict {
     Keep(Spared),
     /// It goes when it stays unused for so long.
     Later(Reason, Duration),
-    /// It is frozen now.
+    /// It is paused now.
     Freeze(Reason),
     /// It goes now.
     Remove(Reason),
@@ -280,7 +280,7 @@ impl Standing {
         )
     }
 
-    /// Tells whether its maker was killed.
+    /// Tells whether its owner died.
     #[must_use]
     pub fn is_orphan(&self) -> bool {
         self.facts.belongs == Belongs::Orphaned

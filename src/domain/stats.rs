@@ -1,4 +1,4 @@
-//! Live figures of a sandbox, and the arithmetic that makes them agree with `docker stats`.
+//! Live stats of a sandbox, and the arithmetic that makes them agree with `docker stats`.
 
 use chrono::{DateTime, Utc};
 

@@ -235,7 +235,7 @@ pub trait Engine: Send + Sync + 'static {
     /// Tells a terminal its new size.
     async fn resize(&self, terminal: &str, size: TtySize) -> Result<()>;
 
-    /// Streams live figures until the sandbox stops.
+    /// Streams live stats until the sandbox stops.
     async fn samples(&self, sandbox: &Sandbox) -> Result<BoxStream<'static, Result<Sample>>>;
 
     /// Streams what happens from now on; ends or fails when the engine goes away.

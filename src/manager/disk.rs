@@ -10,7 +10,7 @@ use super::Host;
 use super::context::Context;
 use crate::domain::{Phase, Sandbox, SandboxRef};
 
-/// Whoever only wants one look at the figures is gone by then.
+/// Whoever only wants one look at the stats is gone by then.
 const FIRST: Duration = Duration::from_secs(3);
 /// Time between two rounds.
 const PERIOD: Duration = Duration::from_secs(20);
@@ -42,7 +42,7 @@ impl Disks {
     }
 }
 
-/// Measures until it is dropped. What cannot be measured, because it has just gone or is not ours, has no figure.
+/// Measures until it is dropped. What cannot be measured, because it has just gone or is not ours, has no size.
 pub(super) async fn keep_measuring(
     context: &Context,
     host: &Host,

@@ -1,4 +1,4 @@
-//! Watching a host: its happenings and figures, across every loss of the connection.
+//! Watching a host: its happenings and stats, across every loss of the connection.
 
 use std::time::Duration;
 

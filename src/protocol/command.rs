@@ -269,9 +269,9 @@ pub enum Action {
     Restart,
     /// End its processes at once.
     Kill,
-    /// Freeze.
+    /// Stop its processes where they are.
     Pause,
-    /// Thaw.
+    /// Let them go on.
     Resume,
     /// Remove it and all it owns.
     Remove {
@@ -333,6 +333,6 @@ pub enum Topic {
         /// Time between two rounds of the reaper; `None` for none.
         reap_every: Option<Duration>,
     },
-    /// Live figures of these sandboxes, or of all running ones.
+    /// Live stats of these sandboxes, or of all running ones.
     Samples(Option<Vec<SandboxRef>>),
 }

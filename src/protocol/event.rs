@@ -40,11 +40,11 @@ pub enum Event {
         /// Its sandboxes.
         sandboxes: Vec<Sandbox>,
     },
-    /// Live figures; some may be left out when the front end is slow.
+    /// Live stats; some may be left out when the front end is slow.
     Sampled {
         /// Of which sandbox.
         sandbox: SandboxRef,
-        /// The figures.
+        /// The stats.
         sample: Sample,
     },
     /// Something happened to a sandbox.
@@ -133,7 +133,7 @@ pub enum Reply {
     Processes(Vec<Process>),
     /// What a sandbox has done to its files.
     Changes(Box<Changes>),
-    /// The images at hand.
+    /// The images available locally.
     Images(Vec<Image>),
     /// A directory.
     Entries(Vec<FileEntry>),

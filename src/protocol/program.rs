@@ -87,7 +87,7 @@ pub struct Outlook {
     pub findings: Vec<Finding>,
     /// The packages it would get.
     pub packages: Vec<Requirement>,
-    /// Are they at hand? `None` if nobody knows, or there are none.
+    /// Are they in the cache? `None` if nobody knows, or there are none.
     pub kept: Option<bool>,
 }
 

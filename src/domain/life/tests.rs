@@ -63,7 +63,7 @@ fn each_fact_has_its_verdict() {
 }
 
 #[test]
-fn with_grace_it_is_frozen_first_and_removed_later() {
+fn with_grace_it_is_paused_first_and_removed_later() {
     let rules = ReapRules {
         grace: Grace::Pause,
         ..RULES
@@ -74,10 +74,10 @@ fn with_grace_it_is_frozen_first_and_removed_later() {
         (150, Verdict::Later(Reason::Idle, seconds(50))),
         (200, Verdict::Remove(Reason::Idle)),
     ] {
-        let frozen = Facts {
+        let paused = Facts {
             paused: true,
             ..facts(Usage::Idle(seconds(idle)), Belongs::Us)
         };
-        assert_eq!(judge(&frozen, &rules), verdict);
+        assert_eq!(judge(&paused, &rules), verdict);
     }
 }

@@ -1,4 +1,4 @@
-//! Live figures from the engine's stats stream, by the formulas that `docker stats` uses.
+//! Live stats from the engine's stats stream, by the formulas that `docker stats` uses.
 
 use bollard::models::{ContainerMemoryStats, ContainerStatsResponse};
 use bollard::query_parameters::StatsOptionsBuilder;
@@ -23,7 +23,7 @@ pub(super) fn stream(
     let samples = frames.scan(CpuCounters::default(), move |before, frame| {
         let sample = frame
             .map(|frame| difference(before, &frame, limits))
-            .map_err(|e| convert::error("reading figures", e));
+            .map_err(|e| convert::error("reading stats", e));
         std::future::ready(Some(sample.transpose()))
     });
     samples

@@ -7,10 +7,10 @@
 //! `SQLite` blocks, so a thread of its own holds the connection; everything comes to it through one bounded channel.
 
 mod clock;
+mod db;
 mod deaths;
 mod open;
 mod runs;
-mod shelf;
 mod spool;
 mod sweep;
 #[cfg(test)]
@@ -33,14 +33,14 @@ pub use uses::Memory;
 
 use crate::domain::{ExecId, Retention, Spooled};
 use crate::protocol::{Failure, FailureKind};
-use shelf::Shelf;
+use db::Db;
 
 /// Questions that may wait.
 const WAITING: usize = 256;
 /// Longest wait for an answer; longer than `SQLite`'s own patience with other processes.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-type Job = Box<dyn FnOnce(&mut Shelf) + Send>;
+type Job = Box<dyn FnOnce(&mut Db) + Send>;
 
 /// A way to the store; cheap to clone.
 #[derive(Debug, Clone)]
@@ -57,10 +57,10 @@ impl Store {
     /// Opens the store of a state directory in the background; without one, nothing is kept beyond this process.
     #[must_use]
     pub fn open(state: Option<&Path>) -> Self {
-        let shelf = Shelf::new(state.map(|dir| dir.join("store.db")));
+        let db = Db::new(state.map(|dir| dir.join("store.db")));
         let (jobs, waiting) = mpsc::channel(WAITING);
         let named = std::thread::Builder::new().name("store".to_owned());
-        if let Err(error) = named.spawn(move || serve(shelf, waiting)) {
+        if let Err(error) = named.spawn(move || serve(db, waiting)) {
             tracing::warn!(%error, "the store's thread did not start");
         }
         Self {
@@ -102,9 +102,9 @@ impl Store {
         work: impl Fn(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, Failure> {
         let (answer, answered) = oneshot::channel();
-        let job: Job = Box::new(move |shelf| {
+        let job: Job = Box::new(move |db| {
             // Whoever asked may have given up.
-            let _ = answer.send(shelf.run(&work));
+            let _ = answer.send(db.run(&work));
         });
         let asking = async {
             self.jobs.send(job).await.map_err(|_| gone())?;
@@ -146,8 +146,8 @@ impl Store {
         what: &'static str,
         work: impl Fn(&Connection) -> rusqlite::Result<()> + Send + 'static,
     ) {
-        let job: Job = Box::new(move |shelf| {
-            if let Err(failure) = shelf.run(&work) {
+        let job: Job = Box::new(move |db| {
+            if let Err(failure) = db.run(&work) {
                 tracing::debug!(%failure, "{what} failed");
             }
         });
@@ -161,9 +161,9 @@ fn gone() -> Failure {
 }
 
 /// Serves until nobody can ask any more.
-fn serve(mut shelf: Shelf, mut jobs: mpsc::Receiver<Job>) {
-    shelf.prepare();
+fn serve(mut db: Db, mut jobs: mpsc::Receiver<Job>) {
+    db.prepare();
     while let Some(job) = jobs.blocking_recv() {
-        job(&mut shelf);
+        job(&mut db);
     }
 }

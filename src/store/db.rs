@@ -12,14 +12,14 @@ use crate::protocol::{Failure, FailureKind};
 const AGAIN: Duration = Duration::from_secs(5);
 
 /// The file and, if all is well, the connection to it.
-pub(super) struct Shelf {
+pub(super) struct Db {
     /// `None` keeps everything in memory.
     file: Option<PathBuf>,
     connection: Option<Connection>,
     failed: Option<(Instant, Failure)>,
 }
 
-impl Shelf {
+impl Db {
     pub(super) fn new(file: Option<PathBuf>) -> Self {
         Self {
             file,

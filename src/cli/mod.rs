@@ -11,12 +11,12 @@ mod exit;
 mod files;
 mod identity;
 mod inspect;
-mod keep;
 mod looking;
 mod output;
 mod print;
 mod reap;
 mod run;
+mod run_supervisor;
 mod runs;
 mod sandboxes;
 mod session;
@@ -254,9 +254,9 @@ async fn dispatch(front: &mut Front, verb: &Verb, options: &LoadOptions) -> Outc
             limit,
         } => runs::list(front, name.as_deref(), *running, *limit).await,
         Verb::Output { run, follow } => runs::output(front, run, *follow).await,
-        Verb::Input { run, end } => keep::input(front, run, *end).await,
+        Verb::Input { run, end } => run_supervisor::input(front, run, *end).await,
         Verb::Cancel { run } => runs::cancel(front, run).await,
-        Verb::Keep => keep::keep(front).await,
+        Verb::Keep => run_supervisor::supervise(front).await,
         Verb::Reap(args) => reap::reap(front, args).await,
         Verb::Pin(names) => reap::pin(front, &names.names, true).await,
         Verb::Unpin(names) => reap::pin(front, &names.names, false).await,

@@ -1,4 +1,4 @@
-//! The keeper of a detached run: holds it to its end, and takes input for it from other processes.
+//! The supervisor of a detached run: holds it to its end, and takes input for it from other processes.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ const LAST: u8 = b'.';
 const TAKEN: u8 = b'k';
 
 /// `keep`: not for people.
-pub(super) async fn keep(front: &mut Front) -> Outcome<u8> {
+pub(super) async fn supervise(front: &mut Front) -> Outcome<u8> {
     // Whoever started us may close the terminal.
     let _ = rustix::process::setsid();
     let reading = tokio::task::spawn_blocking(|| {
@@ -37,9 +37,9 @@ pub(super) async fn keep(front: &mut Front) -> Outcome<u8> {
         Failure::new(FailureKind::Invalid, words)
     })?;
     match begin(front, &job).await {
-        Ok(kept) => {
+        Ok(run) => {
             print::json(&Word::Started)?;
-            kept.hold(front).await?;
+            run.hold(front).await?;
         }
         Err(Stop::Failed(failure)) => print::json(&Word::Failed {
             kind: failure.kind.word().to_owned(),
@@ -51,7 +51,7 @@ pub(super) async fn keep(front: &mut Front) -> Outcome<u8> {
     Ok(exit::OK)
 }
 
-async fn begin(front: &mut Front, job: &Job) -> Outcome<Kept> {
+async fn begin(front: &mut Front, job: &Job) -> Outcome<SupervisedRun> {
     // The record wants the sandbox's name.
     front.session.list().await?;
     let (spec, stream) = (job.spec(), front.session.stream_id());
@@ -62,7 +62,7 @@ async fn begin(front: &mut Front, job: &Job) -> Outcome<Kept> {
         spec: Box::new(spec),
     };
     front.session.ask(command).await?;
-    Ok(Kept {
+    Ok(SupervisedRun {
         stream,
         inputs,
         asked: None,
@@ -76,14 +76,14 @@ struct Given {
 }
 
 /// A run being held.
-struct Kept {
+struct SupervisedRun {
     stream: StreamId,
     inputs: mpsc::Receiver<Given>,
     asked: Option<(RequestId, oneshot::Sender<bool>)>,
 }
 
-impl Kept {
-    /// Waits for the end; output is kept by the manager on its way here.
+impl SupervisedRun {
+    /// Waits for the end; output is run by the manager on its way here.
     async fn hold(mut self, front: &mut Front) -> Outcome {
         loop {
             let is_free = self.asked.is_none();

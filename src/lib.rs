@@ -23,7 +23,7 @@
 //!   their state, return intents), `intent` and `msg` (data), `geometry`.
 //! * [`keymap`]: keys to actions, as data.
 //! * [`code`]: reads programs before they run: languages, packages, checks; pure and bounded.
-//! * [`cli`]: the headless front end.
+//! * [`cli`]: the headless context end.
 //! * [`config`], [`text`], [`describe`]: settings; strings made safe and pretty; sandboxes in words.
 //!
 //! # The life of `sandtop exec a -- make`
@@ -67,7 +67,7 @@ pub mod ui;
 use std::path::Path;
 
 use app::Settings;
-use cli::{Cli, Front, Global, Verb};
+use cli::{Cli, CliContext, Global, Verb};
 use config::{Config, Environment, LoadOptions, Paths, create_private};
 use domain::{EngineKind, HostName, OwnerKind, Source};
 use manager::{Host, Options};
@@ -161,13 +161,13 @@ async fn serve(
     };
     let manager_options = manager_options(&config, Source::Cli, store.clone());
     let (handle, events, manager) = manager::spawn(vec![host], manager_options, shutdown);
-    let mut front = Front::new(handle, events, config, global, &store);
+    let mut context = CliContext::new(handle, events, config, global, &store);
     let code = tokio::select! {
-        code = cli::run(&mut front, verb, options) => code,
+        code = cli::run(&mut context, verb, options) => code,
         asked = signals::asked_to_end(!handles_interrupt) => asked.exit_code(),
     };
     let _ = close.send(());
-    drop(front);
+    drop(context);
     let _ = manager.await;
     code
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::code_args::CacheVerb;
 use super::print::{self, Format, Outcome};
 use super::session::unexpected;
-use super::{Front, exit, views};
+use super::{CliContext, exit, views};
 use crate::domain::{Cleared, Shelf, Stocked};
 use crate::protocol::{Command, Reply};
 use crate::text::{Table, human, safe_line};
@@ -17,30 +17,30 @@ use crate::text::{Table, human, safe_line};
 const SHORT: usize = 12;
 
 /// `cache`.
-pub(super) async fn run(front: &mut Front, verb: &CacheVerb) -> Outcome<u8> {
-    let host = front.host();
+pub(super) async fn run(cli: &mut CliContext, verb: &CacheVerb) -> Outcome<u8> {
+    let host = cli.host();
     match verb {
-        CacheVerb::Ls => list(front).await,
+        CacheVerb::Ls => list(cli).await,
         CacheVerb::Rm { keys, all } => {
-            front.refuse_if_read_only("removing packages")?;
+            cli.refuse_if_read_only("removing packages")?;
             let keys = if *all { Vec::new() } else { keys.clone() };
-            clear(front, Command::ClearStock { host, keys }).await
+            clear(cli, Command::ClearStock { host, keys }).await
         }
         CacheVerb::Prune => {
-            front.refuse_if_read_only("removing packages")?;
-            clear(front, Command::PruneStock(host)).await
+            cli.refuse_if_read_only("removing packages")?;
+            clear(cli, Command::PruneStock(host)).await
         }
     }
 }
 
-async fn list(front: &mut Front) -> Outcome<u8> {
-    let command = Command::Stock(front.host());
-    let all = match front.session.ask(command).await? {
+async fn list(cli: &mut CliContext) -> Outcome<u8> {
+    let command = Command::Stock(cli.host());
+    let all = match cli.session.ask(command).await? {
         Reply::Stock(all) => all,
         other => return Err(unexpected(&other).into()),
     };
     let now = Utc::now();
-    match front.format {
+    match cli.format {
         Format::Json => print::json(&all.iter().map(|one| view(one, now)).collect::<Vec<_>>())?,
         Format::Text if all.is_empty() => {
             print::note("No packages are kept. `sandtop run` installs what code imports.");
@@ -92,12 +92,12 @@ fn view(one: &Stocked, now: DateTime<Utc>) -> Value {
     })
 }
 
-async fn clear(front: &mut Front, command: Command) -> Outcome<u8> {
-    let cleared = match front.session.ask(command).await? {
+async fn clear(cli: &mut CliContext, command: Command) -> Outcome<u8> {
+    let cleared = match cli.session.ask(command).await? {
         Reply::Cleared(cleared) => cleared,
         other => return Err(unexpected(&other).into()),
     };
-    match front.format {
+    match cli.format {
         Format::Json => print::json(&cleared.iter().map(cleared_view).collect::<Vec<_>>())?,
         Format::Text => cleared.iter().try_for_each(told)?,
     }

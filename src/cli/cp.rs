@@ -9,7 +9,7 @@ use serde_json::json;
 use super::files::path_in;
 use super::print::{self, Format, Outcome, Stop};
 use super::session::unexpected;
-use super::{Front, exit};
+use super::{CliContext, exit};
 use crate::domain::{FileKind, Sandbox, SandboxPath};
 use crate::protocol::{Command, Copied, Failure, FailureKind, FileOp, Reply};
 use crate::text::{human, safe_line};
@@ -42,10 +42,10 @@ fn side(text: &OsStr) -> Side<'_> {
 }
 
 /// `cp`.
-pub(super) async fn copy(front: &mut Front, from: &OsStr, to: &OsStr) -> Outcome<u8> {
+pub(super) async fn copy(cli: &mut CliContext, from: &OsStr, to: &OsStr) -> Outcome<u8> {
     match (side(from), side(to)) {
-        (Side::Here(from), Side::There(name, to)) => copy_in(front, from, name, to).await,
-        (Side::There(name, from), Side::Here(to)) => copy_out(front, name, from, to).await,
+        (Side::Here(from), Side::There(name, to)) => copy_in(cli, from, name, to).await,
+        (Side::There(name, from), Side::Here(to)) => copy_out(cli, name, from, to).await,
         (Side::Here(_), Side::Here(_)) => Err(usage("neither side names a sandbox").into()),
         (Side::There(..), Side::There(..)) => Err(usage("both sides name a sandbox").into()),
     }
@@ -58,23 +58,23 @@ fn usage(what: &str) -> Failure {
     )
 }
 
-async fn copy_in(front: &mut Front, from: &Path, name: &str, to: &OsStr) -> Outcome<u8> {
-    front.refuse_if_read_only("copying into a sandbox")?;
+async fn copy_in(cli: &mut CliContext, from: &Path, name: &str, to: &OsStr) -> Outcome<u8> {
+    cli.refuse_if_read_only("copying into a sandbox")?;
     let source = std::fs::metadata(from).map_err(|error| not_readable(from, &error))?;
-    let sandbox = front.session.find(name).await?;
+    let sandbox = cli.session.find(name).await?;
     let base = path_in(&sandbox, if to.is_empty() { OsStr::new(".") } else { to })?;
     let names_it = !to.is_empty() && !to.as_bytes().ends_with(b"/");
     let straight = if source.is_file() && names_it {
-        copy_straight(front, &sandbox, from, &base).await?
+        copy_straight(cli, &sandbox, from, &base).await?
     } else {
         None
     };
     let (target, copied) = match straight {
         Some(copied) => (base, copied),
-        None => copy_by_look(front, &sandbox, from, to, base).await?,
+        None => copy_by_look(cli, &sandbox, from, to, base).await?,
     };
     report(
-        front.format,
+        cli.format,
         &from.display().to_string(),
         &format!("{name}:{target}"),
         copied,
@@ -84,12 +84,12 @@ async fn copy_in(front: &mut Front, from: &Path, name: &str, to: &OsStr) -> Outc
 /// Copies a file straight to its name: looking first costs as much as a small copy, and most names are free or files.
 /// `None` if that was refused because the name is a folder's.
 async fn copy_straight(
-    front: &mut Front,
+    cli: &mut CliContext,
     sandbox: &Sandbox,
     from: &Path,
     target: &SandboxPath,
 ) -> Outcome<Option<Copied>> {
-    match ask(front, copying(sandbox, from, target)).await {
+    match ask(cli, copying(sandbox, from, target)).await {
         Err(Stop::Failed(failure)) if failure.kind == FailureKind::Invalid => Ok(None),
         outcome => outcome.map(Some),
     }
@@ -97,13 +97,13 @@ async fn copy_straight(
 
 /// Looks at what is there: into an existing folder the copy goes under its own name, else exactly there.
 async fn copy_by_look(
-    front: &mut Front,
+    cli: &mut CliContext,
     sandbox: &Sandbox,
     from: &Path,
     to: &OsStr,
     base: SandboxPath,
 ) -> Outcome<(SandboxPath, Copied)> {
-    let inside = kind_of(front, sandbox, &base).await? == Some(FileKind::Directory);
+    let inside = kind_of(cli, sandbox, &base).await? == Some(FileKind::Directory);
     if to.as_bytes().ends_with(b"/") && !inside {
         let message = format!("{base} is not a directory of the sandbox");
         return Err(Failure::new(FailureKind::NotFound, message).into());
@@ -117,7 +117,7 @@ async fn copy_by_look(
             .map_err(|error| usage(&error.to_string()))?,
         _ => base,
     };
-    let copied = ask(front, copying(sandbox, from, &target)).await?;
+    let copied = ask(cli, copying(sandbox, from, &target)).await?;
     Ok((target, copied))
 }
 
@@ -144,12 +144,12 @@ fn copies_content(from: &OsStr) -> bool {
 }
 
 async fn kind_of(
-    front: &mut Front,
+    cli: &mut CliContext,
     sandbox: &Sandbox,
     path: &SandboxPath,
 ) -> Outcome<Option<FileKind>> {
     let op = FileOp::Stat(path.clone());
-    match front
+    match cli
         .session
         .ask(Command::File {
             sandbox: sandbox.reference.clone(),
@@ -164,8 +164,8 @@ async fn kind_of(
     }
 }
 
-async fn copy_out(front: &mut Front, name: &str, from: &OsStr, to: &Path) -> Outcome<u8> {
-    let sandbox = front.session.find(name).await?;
+async fn copy_out(cli: &mut CliContext, name: &str, from: &OsStr, to: &Path) -> Outcome<u8> {
+    let sandbox = cli.session.find(name).await?;
     let path = path_in(&sandbox, from)?;
     let target = local_target(from, &path, to)?;
     let command = Command::CopyOut {
@@ -173,9 +173,9 @@ async fn copy_out(front: &mut Front, name: &str, from: &OsStr, to: &Path) -> Out
         from: path.clone(),
         to: target.clone(),
     };
-    let copied = ask(front, command).await?;
+    let copied = ask(cli, command).await?;
     report(
-        front.format,
+        cli.format,
         &format!("{name}:{path}"),
         &target.display().to_string(),
         copied,
@@ -209,8 +209,8 @@ fn local_target(from: &OsStr, path: &SandboxPath, to: &Path) -> Result<PathBuf, 
     Ok(target)
 }
 
-async fn ask(front: &mut Front, command: Command) -> Outcome<Copied> {
-    match front.session.ask(command).await? {
+async fn ask(cli: &mut CliContext, command: Command) -> Outcome<Copied> {
+    match cli.session.ask(command).await? {
         Reply::Copied(copied) => Ok(copied),
         other => Err(unexpected(&other).into()),
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::Front;
+use super::CliContext;
 use super::print::{Outcome, Stop};
 use crate::domain::{ExecId, ExecSpec, Sandbox, SandboxPath, SandboxRef, StdinMode, Tie};
 use crate::guest::wire;
@@ -80,9 +80,9 @@ pub(super) enum Word {
 }
 
 /// Starts a keeper and waits until the run has started.
-pub(super) async fn start(front: &Front, sandbox: &Sandbox, spec: &ExecSpec) -> Outcome {
+pub(super) async fn start(cli: &CliContext, sandbox: &Sandbox, spec: &ExecSpec) -> Outcome {
     let job = serde_json::to_vec(&Job::new(sandbox, spec)).unwrap_or_default();
-    let arguments = front.keeper_arguments();
+    let arguments = cli.keeper_arguments();
     let starting = tokio::task::spawn_blocking(move || launch(&arguments, &job));
     let failed = |why: &dyn std::fmt::Display| {
         let message = format!("starting a process that holds the run failed: {why}");

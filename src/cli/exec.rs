@@ -11,7 +11,7 @@ use super::output::{Kept, Writer};
 use super::print::{self, Format, Outcome, Stop};
 use super::spec::in_flags;
 use super::stream::{self, Follower, InputFrom, Output, terminal_size};
-use super::{Front, exit, identity, views};
+use super::{CliContext, exit, identity, views};
 use crate::config::key_value;
 use crate::domain::{Ended, ExecEnd, ExecSpec, Sandbox, SandboxPath, StdinMode, TtySize};
 use crate::protocol::{Command, Failure, FailureKind};
@@ -20,26 +20,26 @@ use crate::protocol::{Command, Failure, FailureKind};
 const LOGIN_SHELL: &str = "if command -v bash >/dev/null 2>&1; then exec bash; else exec sh; fi";
 
 /// `exec`.
-pub(super) async fn exec(front: &mut Front, args: &ExecArgs) -> Outcome<u8> {
-    let ran = try_exec(front, args).await;
+pub(super) async fn exec(cli: &mut CliContext, args: &ExecArgs) -> Outcome<u8> {
+    let ran = try_exec(cli, args).await;
     match ran {
         Err(Stop::Failed(failure)) => {
-            print::failure(&failure, front.format);
+            print::failure(&failure, cli.format);
             Ok(exit::of_exec_failure(failure.kind))
         }
         other => other,
     }
 }
 
-async fn try_exec(front: &mut Front, args: &ExecArgs) -> Outcome<u8> {
-    front.refuse_if_read_only("running a command")?;
-    let sandbox = front.session.find(&args.name).await?;
+async fn try_exec(cli: &mut CliContext, args: &ExecArgs) -> Outcome<u8> {
+    cli.refuse_if_read_only("running a command")?;
+    let sandbox = cli.session.find(&args.name).await?;
     let spec = spec(args, &sandbox)?;
     if args.detach {
-        return detached(front, &sandbox, spec).await;
+        return detached(cli, &sandbox, spec).await;
     }
     if spec.tty.is_some() {
-        return terminal(front, &sandbox, spec).await;
+        return terminal(cli, &sandbox, spec).await;
     }
     let input = if spec.stdin == StdinMode::Piped {
         InputFrom::Stdin
@@ -52,15 +52,15 @@ async fn try_exec(front: &mut Front, args: &ExecArgs) -> Outcome<u8> {
         input,
         fields: Map::new(),
     };
-    piped(front, piped_run).await
+    piped(cli, piped_run).await
 }
 
-async fn detached(front: &mut Front, sandbox: &Sandbox, spec: ExecSpec) -> Outcome<u8> {
-    super::detach::start(front, sandbox, &spec).await?;
-    match front.format {
+async fn detached(cli: &mut CliContext, sandbox: &Sandbox, spec: ExecSpec) -> Outcome<u8> {
+    super::detach::start(cli, sandbox, &spec).await?;
+    match cli.format {
         Format::Text => print::line(spec.id.as_str())?,
         Format::Json => {
-            let run = super::runs::find(front, spec.id.as_str()).await?;
+            let run = super::runs::find(cli, spec.id.as_str()).await?;
             print::json(&super::runs::view(&run))?;
         }
     }
@@ -127,7 +127,7 @@ pub(super) struct Piped<'a> {
 }
 
 /// Runs a command with its streams joined to ours, or gathered for JSON.
-pub(super) async fn piped(front: &mut Front, piped: Piped<'_>) -> Outcome<u8> {
+pub(super) async fn piped(cli: &mut CliContext, piped: Piped<'_>) -> Outcome<u8> {
     let Piped {
         sandbox,
         spec,
@@ -135,18 +135,18 @@ pub(super) async fn piped(front: &mut Front, piped: Piped<'_>) -> Outcome<u8> {
         fields: more,
     } = piped;
     let (started, id) = (Utc::now(), spec.id.clone());
-    let output = match front.format {
-        Format::Json => Output::Kept(Kept::new(front.config.json_limit)),
+    let output = match cli.format {
+        Format::Json => Output::Kept(Kept::new(cli.config.json_limit)),
         Format::Text => Output::Through(Writer::new(false)),
     };
-    let stream = front.session.stream_id();
+    let stream = cli.session.stream_id();
     let command = Command::Exec {
         sandbox: sandbox.reference.clone(),
         stream,
         spec: Box::new(spec),
     };
-    front.session.ask(command).await?;
-    let followed = Follower::new(&mut front.session, stream, output, input)
+    cli.session.ask(command).await?;
+    let followed = Follower::new(&mut cli.session, stream, output, input)
         .follow(false)
         .await?;
     if let Output::Kept(kept) = &followed.output {
@@ -202,12 +202,12 @@ fn explain(end: &ExecEnd, took: Duration) {
 
 /// `shell`.
 pub(super) async fn shell(
-    front: &mut Front,
+    cli: &mut CliContext,
     name: &str,
     user: Option<&str>,
     command: &[String],
 ) -> Outcome<u8> {
-    front.refuse_if_read_only("opening a shell")?;
+    cli.refuse_if_read_only("opening a shell")?;
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return Err(
             Failure::new(FailureKind::Invalid, "a shell needs a terminal")
@@ -215,7 +215,7 @@ pub(super) async fn shell(
                 .into(),
         );
     }
-    let sandbox = front.session.find(name).await?;
+    let sandbox = cli.session.find(name).await?;
     let default = ["sh", "-c", LOGIN_SHELL].map(str::to_owned).to_vec();
     let argv = if command.is_empty() {
         default
@@ -233,22 +233,22 @@ pub(super) async fn shell(
         "TERM".to_owned(),
         std::env::var("TERM").unwrap_or_else(|_| "xterm-256color".to_owned()),
     ));
-    terminal(front, &sandbox, spec).await
+    terminal(cli, &sandbox, spec).await
 }
 
 /// Runs a command on a terminal; ours is handed over for that time and given back however it ends.
-async fn terminal(front: &mut Front, sandbox: &Sandbox, spec: ExecSpec) -> Outcome<u8> {
-    let stream = front.session.stream_id();
+async fn terminal(cli: &mut CliContext, sandbox: &Sandbox, spec: ExecSpec) -> Outcome<u8> {
+    let stream = cli.session.stream_id();
     let command = Command::Exec {
         sandbox: sandbox.reference.clone(),
         stream,
         spec: Box::new(spec),
     };
-    front.session.ask(command).await?;
+    cli.session.ask(command).await?;
     let raw = RawMode::enter();
     // On a terminal of its own the person sees what the program draws; that is what it was asked for.
     let output = Output::Through(Writer::new(true));
-    let followed = Follower::new(&mut front.session, stream, output, InputFrom::Stdin)
+    let followed = Follower::new(&mut cli.session, stream, output, InputFrom::Stdin)
         .follow(true)
         .await;
     let ended = match followed {

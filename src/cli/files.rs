@@ -10,25 +10,25 @@ use super::output::{Kept, Writer};
 use super::print::{self, Format, Outcome};
 use super::session::unexpected;
 use super::stream::{self, Follower, InputFrom, Output};
-use super::{Front, exit, views};
+use super::{CliContext, exit, views};
 use crate::domain::{FileEntry, FileKind, Sandbox, SandboxPath, StreamId};
 use crate::protocol::{Command, Failure, FailureKind, FileOp, Reply};
 use crate::text::{Table, human, safe_line};
 
 /// Runs one of the file verbs.
-pub(super) async fn run(front: &mut Front, verb: &FilesVerb) -> Outcome<u8> {
+pub(super) async fn run(cli: &mut CliContext, verb: &FilesVerb) -> Outcome<u8> {
     match verb {
-        FilesVerb::Ls { name, path } => list(front, name, path.as_deref()).await,
-        FilesVerb::Cat { name, paths } => cat(front, name, paths).await,
-        FilesVerb::Put { name, path, mode } => put(front, name, path, mode.as_deref()).await,
+        FilesVerb::Ls { name, path } => list(cli, name, path.as_deref()).await,
+        FilesVerb::Cat { name, paths } => cat(cli, name, paths).await,
+        FilesVerb::Put { name, path, mode } => put(cli, name, path, mode.as_deref()).await,
         FilesVerb::Rm {
             name,
             paths,
             recursive,
-        } => remove(front, name, paths, *recursive).await,
-        FilesVerb::Mv { name, from, to } => rename(front, name, from, to).await,
-        FilesVerb::Mkdir { name, paths } => make_dirs(front, name, paths).await,
-        FilesVerb::Stat { name, path } => stat(front, name, path).await,
+        } => remove(cli, name, paths, *recursive).await,
+        FilesVerb::Mv { name, from, to } => rename(cli, name, from, to).await,
+        FilesVerb::Mkdir { name, paths } => make_dirs(cli, name, paths).await,
+        FilesVerb::Stat { name, path } => stat(cli, name, path).await,
     }
 }
 
@@ -38,9 +38,8 @@ pub(super) fn path_in(sandbox: &Sandbox, path: &OsStr) -> Result<SandboxPath, Fa
     path.map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()))
 }
 
-async fn operate(front: &mut Front, sandbox: &Sandbox, op: FileOp) -> Result<Reply, Failure> {
-    front
-        .session
+async fn operate(cli: &mut CliContext, sandbox: &Sandbox, op: FileOp) -> Result<Reply, Failure> {
+    cli.session
         .ask(Command::File {
             sandbox: sandbox.reference.clone(),
             op,
@@ -48,14 +47,14 @@ async fn operate(front: &mut Front, sandbox: &Sandbox, op: FileOp) -> Result<Rep
         .await
 }
 
-async fn list(front: &mut Front, name: &str, path: Option<&OsStr>) -> Outcome<u8> {
-    let sandbox = front.session.find(name).await?;
+async fn list(cli: &mut CliContext, name: &str, path: Option<&OsStr>) -> Outcome<u8> {
+    let sandbox = cli.session.find(name).await?;
     let path = path_in(&sandbox, path.unwrap_or(OsStr::new(".")))?;
-    let entries = match operate(front, &sandbox, FileOp::List(path.clone())).await? {
+    let entries = match operate(cli, &sandbox, FileOp::List(path.clone())).await? {
         Reply::Entries(entries) => entries,
         other => return Err(unexpected(&other).into()),
     };
-    match front.format {
+    match cli.format {
         Format::Json => print::json(
             &entries
                 .iter()
@@ -99,33 +98,33 @@ fn cells(entry: &FileEntry) -> Vec<String> {
     ]
 }
 
-async fn stat(front: &mut Front, name: &str, path: &OsStr) -> Outcome<u8> {
-    let sandbox = front.session.find(name).await?;
+async fn stat(cli: &mut CliContext, name: &str, path: &OsStr) -> Outcome<u8> {
+    let sandbox = cli.session.find(name).await?;
     let path = path_in(&sandbox, path)?;
-    let entry = match operate(front, &sandbox, FileOp::Stat(path.clone())).await? {
+    let entry = match operate(cli, &sandbox, FileOp::Stat(path.clone())).await? {
         Reply::Entry(entry) => entry,
         other => return Err(unexpected(&other).into()),
     };
-    match front.format {
+    match cli.format {
         Format::Json => print::json(&views::file(&entry, &path))?,
         Format::Text => print::line(&table(std::slice::from_ref(&entry)).to_string())?,
     }
     Ok(exit::OK)
 }
 
-async fn cat(front: &mut Front, name: &str, paths: &[std::ffi::OsString]) -> Outcome<u8> {
-    let sandbox = front.session.find(name).await?;
+async fn cat(cli: &mut CliContext, name: &str, paths: &[std::ffi::OsString]) -> Outcome<u8> {
+    let sandbox = cli.session.find(name).await?;
     let mut kept = Vec::new();
     for path in paths {
         let path = path_in(&sandbox, path)?;
-        match front.format {
+        match cli.format {
             Format::Text => {
-                drop(read(front, &sandbox, &path, Output::Through(Writer::new(false))).await?);
+                drop(read(cli, &sandbox, &path, Output::Through(Writer::new(false))).await?);
             }
-            Format::Json => kept.push(content(front, &sandbox, &path).await?),
+            Format::Json => kept.push(content(cli, &sandbox, &path).await?),
         }
     }
-    if front.format == Format::Json {
+    if cli.format == Format::Json {
         match kept.as_slice() {
             [one] => print::json(one)?,
             many => print::json(&many)?,
@@ -135,20 +134,20 @@ async fn cat(front: &mut Front, name: &str, paths: &[std::ffi::OsString]) -> Out
 }
 
 async fn read(
-    front: &mut Front,
+    cli: &mut CliContext,
     sandbox: &Sandbox,
     path: &SandboxPath,
     output: Output,
 ) -> Outcome<Output> {
-    let stream = front.session.stream_id();
+    let stream = cli.session.stream_id();
     let command = Command::ReadFile {
         sandbox: sandbox.reference.clone(),
         stream,
         path: path.clone(),
         limit: None,
     };
-    front.session.ask(command).await?;
-    let followed = Follower::new(&mut front.session, stream, output, InputFrom::Nothing)
+    cli.session.ask(command).await?;
+    let followed = Follower::new(&mut cli.session, stream, output, InputFrom::Nothing)
         .follow(false)
         .await?;
     match followed.output {
@@ -159,11 +158,11 @@ async fn read(
     }
 }
 
-async fn content(front: &mut Front, sandbox: &Sandbox, path: &SandboxPath) -> Outcome<Value> {
-    let output = Output::Kept(Kept::new(front.config.json_limit));
+async fn content(cli: &mut CliContext, sandbox: &Sandbox, path: &SandboxPath) -> Outcome<Value> {
+    let output = Output::Kept(Kept::new(cli.config.json_limit));
     let mut fields = Map::new();
     views::put_text(&mut fields, "path", path.as_bytes());
-    if let Output::Kept(kept) = read(front, sandbox, path, output).await? {
+    if let Output::Kept(kept) = read(cli, sandbox, path, output).await? {
         let (bytes, cut) = kept.stdout();
         views::put_text(&mut fields, "content", bytes);
         fields.insert("truncated".into(), json!(cut));
@@ -171,21 +170,21 @@ async fn content(front: &mut Front, sandbox: &Sandbox, path: &SandboxPath) -> Ou
     Ok(Value::Object(fields))
 }
 
-async fn put(front: &mut Front, name: &str, path: &OsStr, mode: Option<&str>) -> Outcome<u8> {
-    front.refuse_if_read_only("writing a file")?;
+async fn put(cli: &mut CliContext, name: &str, path: &OsStr, mode: Option<&str>) -> Outcome<u8> {
+    cli.refuse_if_read_only("writing a file")?;
     let mode = mode.map(octal).transpose()?;
-    let sandbox = front.session.find(name).await?;
+    let sandbox = cli.session.find(name).await?;
     let path = path_in(&sandbox, path)?;
-    let stream: StreamId = front.session.stream_id();
+    let stream: StreamId = cli.session.stream_id();
     let command = Command::WriteFile {
         sandbox: sandbox.reference.clone(),
         stream,
         path: path.clone(),
         mode,
     };
-    front.session.ask(command).await?;
+    cli.session.ask(command).await?;
     let output = Output::Kept(Kept::new(0));
-    let followed = Follower::new(&mut front.session, stream, output, InputFrom::Stdin)
+    let followed = Follower::new(&mut cli.session, stream, output, InputFrom::Stdin)
         .follow(false)
         .await?;
     if followed.end.ended != crate::domain::Ended::Code(0) {
@@ -195,7 +194,7 @@ async fn put(front: &mut Front, name: &str, path: &OsStr, mode: Option<&str>) ->
         )
         .into());
     }
-    done(front.format, "path", &path)
+    done(cli.format, "path", &path)
 }
 
 fn octal(text: &str) -> Result<u32, Failure> {
@@ -221,38 +220,34 @@ fn done(format: Format, key: &str, path: &SandboxPath) -> Outcome<u8> {
 }
 
 async fn remove(
-    front: &mut Front,
+    cli: &mut CliContext,
     name: &str,
     paths: &[std::ffi::OsString],
     recursive: bool,
 ) -> Outcome<u8> {
-    front.refuse_if_read_only("deleting files")?;
-    each(front, name, paths, |path| FileOp::Delete {
-        path,
-        recursive,
-    })
-    .await
+    cli.refuse_if_read_only("deleting files")?;
+    each(cli, name, paths, |path| FileOp::Delete { path, recursive }).await
 }
 
-async fn make_dirs(front: &mut Front, name: &str, paths: &[std::ffi::OsString]) -> Outcome<u8> {
-    front.refuse_if_read_only("making directories")?;
-    each(front, name, paths, FileOp::MakeDir).await
+async fn make_dirs(cli: &mut CliContext, name: &str, paths: &[std::ffi::OsString]) -> Outcome<u8> {
+    cli.refuse_if_read_only("making directories")?;
+    each(cli, name, paths, FileOp::MakeDir).await
 }
 
 /// Does the same to several paths; a directory that is not empty gets the hint that helps.
 async fn each(
-    front: &mut Front,
+    cli: &mut CliContext,
     name: &str,
     paths: &[std::ffi::OsString],
     op: impl Fn(SandboxPath) -> FileOp,
 ) -> Outcome<u8> {
-    let sandbox = front.session.find(name).await?;
+    let sandbox = cli.session.find(name).await?;
     let paths: Vec<SandboxPath> = paths
         .iter()
         .map(|path| path_in(&sandbox, path))
         .collect::<Result<_, _>>()?;
     for path in &paths {
-        operate(front, &sandbox, op(path.clone()))
+        operate(cli, &sandbox, op(path.clone()))
             .await
             .map_err(|failure| match failure.kind {
                 FailureKind::Conflict if failure.message.contains("not empty") => {
@@ -261,18 +256,18 @@ async fn each(
                 _ => failure,
             })?;
     }
-    if front.format == Format::Json {
+    if cli.format == Format::Json {
         print::json(&json!({"ok": true, "paths": paths}))?;
     }
     Ok(exit::OK)
 }
 
-async fn rename(front: &mut Front, name: &str, from: &OsStr, to: &OsStr) -> Outcome<u8> {
-    front.refuse_if_read_only("moving files")?;
-    let sandbox = front.session.find(name).await?;
+async fn rename(cli: &mut CliContext, name: &str, from: &OsStr, to: &OsStr) -> Outcome<u8> {
+    cli.refuse_if_read_only("moving files")?;
+    let sandbox = cli.session.find(name).await?;
     let (from, to) = (path_in(&sandbox, from)?, path_in(&sandbox, to)?);
     operate(
-        front,
+        cli,
         &sandbox,
         FileOp::Rename {
             from,
@@ -280,7 +275,7 @@ async fn rename(front: &mut Front, name: &str, from: &OsStr, to: &OsStr) -> Outc
         },
     )
     .await?;
-    done(front.format, "path", &to)
+    done(cli.format, "path", &to)
 }
 
 #[cfg(test)]

@@ -4,31 +4,28 @@ use serde_json::{Value, json};
 
 use super::print::{self, Format, Outcome, Stop};
 use super::session::unexpected;
-use super::{Front, exit, reap, views};
+use super::{CliContext, exit, reap, views};
 use crate::describe::{Fact, ending, facts};
 use crate::protocol::{Command, Epitaph, Failure, FailureKind, Reply};
 
 /// `inspect`.
-pub(super) async fn inspect(front: &mut Front, name: &str) -> Outcome<u8> {
-    let sandbox = match front.session.find(name).await {
+pub(super) async fn inspect(cli: &mut CliContext, name: &str) -> Outcome<u8> {
+    let sandbox = match cli.session.find(name).await {
         Err(Stop::Failed(failure)) if failure.kind == FailureKind::NotFound => {
-            return remembered(front, name, failure).await;
+            return remembered(cli, name, failure).await;
         }
         found => found?,
     };
-    let standings = reap::standings(front).await.unwrap_or_default();
+    let standings = reap::standings(cli).await.unwrap_or_default();
     let standing = standings.iter().find(|s| s.sandbox == sandbox.reference);
-    let asked = front
-        .session
-        .ask(Command::Inspect(sandbox.reference))
-        .await?;
+    let asked = cli.session.ask(Command::Inspect(sandbox.reference)).await?;
     let Reply::Details(mut details) = asked else {
         return Err(unexpected(&asked).into());
     };
     if let Some(death) = standing.and_then(|standing| standing.death.clone()) {
         details.death = Some(death);
     }
-    match front.format {
+    match cli.format {
         Format::Json => print::json(&views::details(&details, standing))?,
         Format::Text => print::line(&lines(&facts(&details)))?,
     }
@@ -45,18 +42,18 @@ fn lines(facts: &[Fact]) -> String {
 }
 
 /// Tells what is remembered of a sandbox that is gone. It is still not found, and the exit code says so.
-async fn remembered(front: &mut Front, name: &str, missing: Failure) -> Outcome<u8> {
-    let (host, wanted) = (front.host(), name.rsplit('/').next().unwrap_or(name));
+async fn remembered(cli: &mut CliContext, name: &str, missing: Failure) -> Outcome<u8> {
+    let (host, wanted) = (cli.host(), name.rsplit('/').next().unwrap_or(name));
     let command = Command::Remember {
         host,
         name: wanted.to_owned(),
     };
-    let Ok(Reply::Epitaph(Some(epitaph))) = front.session.ask(command).await else {
+    let Ok(Reply::Epitaph(Some(epitaph))) = cli.session.ask(command).await else {
         return Err(missing.into());
     };
     let words = format!("{} is gone: {}", epitaph.name, epitaph.death.cause);
     let failure = Failure::new(FailureKind::NotFound, words);
-    match front.format {
+    match cli.format {
         Format::Json => print::json(&view(&epitaph, &failure))?,
         Format::Text => {
             print::line(&lines(&ending(&epitaph.death)))?;

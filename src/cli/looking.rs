@@ -4,20 +4,20 @@ use serde_json::{Value, json};
 
 use super::print::{self, Format, Outcome};
 use super::session::unexpected;
-use super::{Front, exit, views};
+use super::{CliContext, exit, views};
 use crate::describe::changes_summary;
 use crate::domain::{Change, Changes, FileKind, HostName, Image, Process};
 use crate::protocol::{Command, Reply};
 use crate::text::{Table, human, safe_line};
 
 /// `top`.
-pub(super) async fn top(front: &mut Front, name: &str) -> Outcome<u8> {
-    let sandbox = front.session.find(name).await?.reference;
-    let processes = match front.session.ask(Command::Processes(sandbox)).await? {
+pub(super) async fn top(cli: &mut CliContext, name: &str) -> Outcome<u8> {
+    let sandbox = cli.session.find(name).await?.reference;
+    let processes = match cli.session.ask(Command::Processes(sandbox)).await? {
         Reply::Processes(processes) => processes,
         other => return Err(unexpected(&other).into()),
     };
-    match front.format {
+    match cli.format {
         Format::Json => print::json(&processes.iter().map(process_value).collect::<Vec<_>>())?,
         Format::Text => print::line(&process_table(&processes).to_string())?,
     }
@@ -58,13 +58,13 @@ fn process_table(processes: &[Process]) -> Table {
 }
 
 /// `changes`.
-pub(super) async fn changes(front: &mut Front, name: &str) -> Outcome<u8> {
-    let sandbox = front.session.find(name).await?.reference;
-    let changes = match front.session.ask(Command::Changes(sandbox)).await? {
+pub(super) async fn changes(cli: &mut CliContext, name: &str) -> Outcome<u8> {
+    let sandbox = cli.session.find(name).await?.reference;
+    let changes = match cli.session.ask(Command::Changes(sandbox)).await? {
         Reply::Changes(changes) => changes,
         other => return Err(unexpected(&other).into()),
     };
-    match front.format {
+    match cli.format {
         Format::Json => print::json(&changes_value(&changes))?,
         Format::Text => {
             for change in &changes.files {
@@ -112,14 +112,14 @@ fn change_line(change: &Change) -> String {
 }
 
 /// `images`.
-pub(super) async fn images(front: &mut Front) -> Outcome<u8> {
-    let host = front.host.clone();
+pub(super) async fn images(cli: &mut CliContext) -> Outcome<u8> {
+    let host = cli.host.clone();
     let host = host.unwrap_or_else(|| HostName::new(super::HOST));
-    let images = match front.session.ask(Command::Images(host)).await? {
+    let images = match cli.session.ask(Command::Images(host)).await? {
         Reply::Images(images) => images,
         other => return Err(unexpected(&other).into()),
     };
-    match front.format {
+    match cli.format {
         Format::Json => print::json(&images)?,
         Format::Text if images.is_empty() => {
             print::note("No images. `sandtop create` pulls what it needs.");

@@ -46,7 +46,7 @@ use session::Session;
 pub const HOST: &str = "local";
 
 /// What a verb works with.
-pub struct Front {
+pub struct CliContext {
     session: Session,
     config: Config,
     format: Format,
@@ -58,7 +58,7 @@ pub struct Front {
     flags: Vec<String>,
 }
 
-impl Front {
+impl CliContext {
     /// Prepares to speak with a manager.
     #[must_use]
     pub fn new(
@@ -213,9 +213,9 @@ pub fn tell(text: &str) {
 }
 
 /// Runs a verb and gives its exit code.
-pub async fn run(front: &mut Front, verb: &Verb, options: &LoadOptions) -> u8 {
-    let outcome = dispatch(front, verb, options).await;
-    code_of(outcome, front.format)
+pub async fn run(cli: &mut CliContext, verb: &Verb, options: &LoadOptions) -> u8 {
+    let outcome = dispatch(cli, verb, options).await;
+    code_of(outcome, cli.format)
 }
 
 fn code_of(outcome: Outcome<u8>, format: Format) -> u8 {
@@ -229,59 +229,57 @@ fn code_of(outcome: Outcome<u8>, format: Format) -> u8 {
     }
 }
 
-async fn dispatch(front: &mut Front, verb: &Verb, options: &LoadOptions) -> Outcome<u8> {
+async fn dispatch(cli: &mut CliContext, verb: &Verb, options: &LoadOptions) -> Outcome<u8> {
     match verb {
-        Verb::Ls { all } => sandboxes::list(front, *all).await,
+        Verb::Ls { all } => sandboxes::list(cli, *all).await,
         Verb::Create(args) => {
-            front.refuse_if_read_only("creating a sandbox")?;
-            sandboxes::create(front, args).await
+            cli.refuse_if_read_only("creating a sandbox")?;
+            sandboxes::create(cli, args).await
         }
-        Verb::Start(names) => act(front, &names.names, Action::Start).await,
-        Verb::Stop(names) => act(front, &names.names, Action::Stop).await,
-        Verb::Restart(names) => act(front, &names.names, Action::Restart).await,
-        Verb::Kill(names) => act(front, &names.names, Action::Kill).await,
-        Verb::Pause(names) => act(front, &names.names, Action::Pause).await,
-        Verb::Resume(names) => act(front, &names.names, Action::Resume).await,
-        Verb::Rm { force, names } => {
-            act(front, &names.names, Action::Remove { force: *force }).await
-        }
-        Verb::Exec(args) => exec::exec(front, args).await,
-        Verb::Run(args) => run::run(front, args).await,
-        Verb::Sessions { name, drop } => sandboxes::sessions(front, name, drop.as_deref()).await,
+        Verb::Start(names) => act(cli, &names.names, Action::Start).await,
+        Verb::Stop(names) => act(cli, &names.names, Action::Stop).await,
+        Verb::Restart(names) => act(cli, &names.names, Action::Restart).await,
+        Verb::Kill(names) => act(cli, &names.names, Action::Kill).await,
+        Verb::Pause(names) => act(cli, &names.names, Action::Pause).await,
+        Verb::Resume(names) => act(cli, &names.names, Action::Resume).await,
+        Verb::Rm { force, names } => act(cli, &names.names, Action::Remove { force: *force }).await,
+        Verb::Exec(args) => exec::exec(cli, args).await,
+        Verb::Run(args) => run::run(cli, args).await,
+        Verb::Sessions { name, drop } => sandboxes::sessions(cli, name, drop.as_deref()).await,
         Verb::Runs {
             name,
             running,
             limit,
-        } => runs::list(front, name.as_deref(), *running, *limit).await,
-        Verb::Output { run, follow } => runs::output(front, run, *follow).await,
-        Verb::Input { run, end } => run_supervisor::input(front, run, *end).await,
-        Verb::Cancel { run } => runs::cancel(front, run).await,
-        Verb::Keep => run_supervisor::supervise(front).await,
-        Verb::Reap(args) => reap::reap(front, args).await,
-        Verb::Pin(names) => reap::pin(front, &names.names, true).await,
-        Verb::Unpin(names) => reap::pin(front, &names.names, false).await,
+        } => runs::list(cli, name.as_deref(), *running, *limit).await,
+        Verb::Output { run, follow } => runs::output(cli, run, *follow).await,
+        Verb::Input { run, end } => run_supervisor::input(cli, run, *end).await,
+        Verb::Cancel { run } => runs::cancel(cli, run).await,
+        Verb::Keep => run_supervisor::supervise(cli).await,
+        Verb::Reap(args) => reap::reap(cli, args).await,
+        Verb::Pin(names) => reap::pin(cli, &names.names, true).await,
+        Verb::Unpin(names) => reap::pin(cli, &names.names, false).await,
         Verb::Shell {
             name,
             user,
             command,
-        } => exec::shell(front, name, user.as_deref(), command).await,
-        Verb::Files(verb) => files::run(front, verb).await,
-        Verb::Cp { from, to } => cp::copy(front, from, to).await,
-        Verb::Stats { names, watch } => watching::stats(front, names, *watch).await,
-        Verb::Inspect { name } => inspect::inspect(front, name).await,
-        Verb::Top { name } => looking::top(front, name).await,
-        Verb::Changes { name } => looking::changes(front, name).await,
-        Verb::Images => looking::images(front).await,
-        Verb::Events { follow, since } => watching::events(front, *follow, *since).await,
-        Verb::Cache(verb) => cache::run(front, verb).await,
-        Verb::Doctor => settings::doctor(front, options).await,
+        } => exec::shell(cli, name, user.as_deref(), command).await,
+        Verb::Files(verb) => files::run(cli, verb).await,
+        Verb::Cp { from, to } => cp::copy(cli, from, to).await,
+        Verb::Stats { names, watch } => watching::stats(cli, names, *watch).await,
+        Verb::Inspect { name } => inspect::inspect(cli, name).await,
+        Verb::Top { name } => looking::top(cli, name).await,
+        Verb::Changes { name } => looking::changes(cli, name).await,
+        Verb::Images => looking::images(cli).await,
+        Verb::Events { follow, since } => watching::events(cli, *follow, *since).await,
+        Verb::Cache(verb) => cache::run(cli, verb).await,
+        Verb::Doctor => settings::doctor(cli, options).await,
         Verb::Config(_) | Verb::Completions { .. } | Verb::Man | Verb::Check(_) | Verb::Deps(_) => {
             Ok(exit::OK)
         }
     }
 }
 
-async fn act(front: &mut Front, names: &[String], action: Action) -> Outcome<u8> {
-    front.refuse_if_read_only(&format!("to {} a sandbox", action.verb()))?;
-    sandboxes::act(front, names, action).await
+async fn act(cli: &mut CliContext, names: &[String], action: Action) -> Outcome<u8> {
+    cli.refuse_if_read_only(&format!("to {} a sandbox", action.verb()))?;
+    sandboxes::act(cli, names, action).await
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::args::ReapArgs;
 use super::print::{self, Format, Outcome};
 use super::session::{pick, unexpected};
-use super::{Front, exit};
+use super::{CliContext, exit};
 use crate::app::overlays::reap::rules;
 use crate::describe::verdict_reason;
 use crate::domain::{Grace, ReapRules, Reaped, Standing, Verdict};
@@ -15,11 +15,11 @@ use crate::protocol::{Command, Failure, Leftover, Reply};
 use crate::text::{Table, human, safe_line};
 
 /// `reap`.
-pub(super) async fn reap(front: &mut Front, args: &ReapArgs) -> Outcome<u8> {
+pub(super) async fn reap(cli: &mut CliContext, args: &ReapArgs) -> Outcome<u8> {
     if !args.dry_run {
-        front.refuse_if_read_only("reaping")?;
+        cli.refuse_if_read_only("reaping")?;
     }
-    let mut rules = rules(&front.config.manager);
+    let mut rules = rules(&cli.config.manager);
     if let Some(seconds) = args.idle {
         let limit = Duration::from_secs(seconds);
         rules = ReapRules {
@@ -29,10 +29,10 @@ pub(super) async fn reap(front: &mut Front, args: &ReapArgs) -> Outcome<u8> {
         };
     }
     if !args.watch {
-        return once(front, rules, args.dry_run).await;
+        return once(cli, rules, args.dry_run).await;
     }
     loop {
-        let code = once(front, rules, args.dry_run).await;
+        let code = once(cli, rules, args.dry_run).await;
         if code.as_ref().is_ok_and(|code| *code != exit::OK) {
             tracing::warn!("some sandboxes could not be reaped");
         }
@@ -42,15 +42,14 @@ pub(super) async fn reap(front: &mut Front, args: &ReapArgs) -> Outcome<u8> {
             Err(print::Stop::Failed(failure)) => print::failure(&failure, Format::Text),
             Ok(_) => {}
         }
-        front
-            .session
-            .pause(front.config.manager.cleanup_interval)
+        cli.session
+            .pause(cli.config.manager.cleanup_interval)
             .await?;
     }
 }
 
-async fn once(front: &mut Front, rules: ReapRules, dry_run: bool) -> Outcome<u8> {
-    let host = front.host();
+async fn once(cli: &mut CliContext, rules: ReapRules, dry_run: bool) -> Outcome<u8> {
+    let host = cli.host();
     let command = if dry_run {
         Command::Survey { host, rules }
     } else {
@@ -60,11 +59,11 @@ async fn once(front: &mut Front, rules: ReapRules, dry_run: bool) -> Outcome<u8>
             only: None,
         }
     };
-    let (found, leftovers) = match front.session.ask(command).await? {
+    let (found, leftovers) = match cli.session.ask(command).await? {
         Reply::Reaped(found, leftovers) => (found, leftovers),
         other => return Err(unexpected(&other).into()),
     };
-    match front.format {
+    match cli.format {
         Format::Json => {
             let sandboxes = found.iter().map(view);
             let leftovers = leftovers
@@ -170,33 +169,29 @@ pub(super) fn seconds(time: Option<Duration>) -> Option<u64> {
 }
 
 /// `pin` and `unpin`.
-pub(super) async fn pin(front: &mut Front, names: &[String], pinned: bool) -> Outcome<u8> {
-    front.refuse_if_read_only("pinning")?;
-    let all = front.session.list().await?;
+pub(super) async fn pin(cli: &mut CliContext, names: &[String], pinned: bool) -> Outcome<u8> {
+    cli.refuse_if_read_only("pinning")?;
+    let all = cli.session.list().await?;
     let mut results = Vec::new();
     for name in names {
         let outcome = match pick(&all, name) {
             Ok(found) => {
                 let sandbox = found.reference.clone();
                 let command = Command::Pin { sandbox, pinned };
-                front.session.ask(command).await.map(|_| found.name.clone())
+                cli.session.ask(command).await.map(|_| found.name.clone())
             }
             Err(failure) => Err(failure),
         };
         results.push((name.clone(), outcome));
     }
-    super::sandboxes::report(front.format, &results)
+    super::sandboxes::report(cli.format, &results)
 }
 
 /// Asks how all sandboxes stand; an empty answer if the record cannot be read.
-pub(super) async fn standings(front: &mut Front) -> Result<Vec<Standing>, Failure> {
-    let rules = rules(&front.config.manager);
-    let host = front.host();
-    match front
-        .session
-        .ask(Command::Standings { host, rules })
-        .await?
-    {
+pub(super) async fn standings(cli: &mut CliContext) -> Result<Vec<Standing>, Failure> {
+    let rules = rules(&cli.config.manager);
+    let host = cli.host();
+    match cli.session.ask(Command::Standings { host, rules }).await? {
         Reply::Standings(standings) => Ok(standings),
         other => Err(unexpected(&other)),
     }

@@ -13,7 +13,7 @@ use super::print::{self, Format, Outcome, Stop};
 use super::session::unexpected;
 use super::spec::in_flags;
 use super::stream::InputFrom;
-use super::{Front, exit, identity};
+use super::{CliContext, exit, identity};
 use crate::code::{self, Around, Finding, Report, Severity, Verdict, Wanted};
 use crate::config::{Config, DEFAULT_TOML, NewSandbox, key_value};
 use crate::domain::{HostName, SandboxRef, StdinMode};
@@ -24,23 +24,23 @@ use crate::text::{human, masked_value};
 const MOST_CONTEXT: u64 = 96 * 1024;
 
 /// `run`.
-pub(super) async fn run(front: &mut Front, args: &RunArgs) -> Outcome<u8> {
-    match try_run(front, args).await {
+pub(super) async fn run(cli: &mut CliContext, args: &RunArgs) -> Outcome<u8> {
+    match try_run(cli, args).await {
         Err(Stop::Failed(failure)) => {
-            print::failure(&failure, front.format);
+            print::failure(&failure, cli.format);
             Ok(exit::of_exec_failure(failure.kind))
         }
         other => other,
     }
 }
 
-async fn try_run(front: &mut Front, args: &RunArgs) -> Outcome<u8> {
-    front.refuse_if_read_only("running code")?;
-    let source = Source::load(&args.source, &front.config.languages)?;
-    let place = place(front, args, &source).await?;
+async fn try_run(cli: &mut CliContext, args: &RunArgs) -> Outcome<u8> {
+    cli.refuse_if_read_only("running code")?;
+    let source = Source::load(&args.source, &cli.config.languages)?;
+    let place = place(cli, args, &source).await?;
     let (image, policy) = match &place {
-        Place::In(sandbox) => (sandbox.image.clone(), front.config.sandbox.checks),
-        Place::Fresh { spec, .. } => (spec.image.clone(), profile_checks(front, args)?),
+        Place::In(sandbox) => (sandbox.image.clone(), cli.config.sandbox.checks),
+        Place::Fresh { spec, .. } => (spec.image.clone(), profile_checks(cli, args)?),
     };
     let started = Instant::now();
     let around = source.around(python_of(&image));
@@ -51,32 +51,32 @@ async fn try_run(front: &mut Front, args: &RunArgs) -> Outcome<u8> {
     } else {
         &report.findings
     };
-    if front.format == Format::Text {
+    if cli.format == Format::Text {
         note_findings(findings);
     }
-    if !may_run(front, policy.verdict(findings), args) {
-        return denied(front, &source, findings);
+    if !may_run(cli, policy.verdict(findings), args) {
+        return denied(cli, &source, findings);
     }
-    let program = program(front, args, &source, (&report, around))?;
+    let program = program(cli, args, &source, (&report, around))?;
     let shown = shown_env(&program.env);
-    let prepared = prepare(front, place, program).await?;
+    let prepared = prepare(cli, place, program).await?;
     let made = args
         .sandbox
         .is_none()
         .then(|| prepared.sandbox.reference.clone());
     let mut fields = fields(&source, findings, &prepared, checked);
     fields.insert("env".into(), shown);
-    let ran = start(front, prepared, fields).await;
+    let ran = start(cli, prepared, fields).await;
     if let Some(sandbox) = made {
-        remove(front, sandbox).await?;
+        remove(cli, sandbox).await?;
     }
     ran
 }
 
 /// Finds the sandbox, or describes a fresh one.
-async fn place(front: &mut Front, args: &RunArgs, source: &Source) -> Outcome<Place> {
+async fn place(cli: &mut CliContext, args: &RunArgs, source: &Source) -> Outcome<Place> {
     if let Some(name) = &args.sandbox {
-        let sandbox = front.session.find(name).await?;
+        let sandbox = cli.session.find(name).await?;
         return Ok(Place::In(Box::new(sandbox)));
     }
     let token = identity::random_word();
@@ -86,21 +86,21 @@ async fn place(front: &mut Front, args: &RunArgs, source: &Source) -> Outcome<Pl
         image: args
             .image
             .clone()
-            .or_else(|| usual_image(&front.config, args, source)),
+            .or_else(|| usual_image(&cli.config, args, source)),
         network: args.network.then_some(true),
         memory: args.memory.clone(),
         ..NewSandbox::default()
     };
     let mut spec = asked
         .build(
-            &front.config,
+            &cli.config,
             identity::owner(crate::domain::OwnerKind::Run),
             token,
         )
         .map_err(in_flags)?;
     spec.labels
         .insert("sandtop.run".into(), source.language.name().into());
-    let host = front.host.clone();
+    let host = cli.host.clone();
     let host = host.unwrap_or_else(|| HostName::new(super::HOST));
     Ok(Place::Fresh {
         host,
@@ -117,8 +117,8 @@ fn usual_image(config: &Config, args: &RunArgs, source: &Source) -> Option<Strin
     own.or(usual).map(str::to_owned)
 }
 
-fn profile_checks(front: &Front, args: &RunArgs) -> Result<code::Policy, Failure> {
-    let (_, profile) = front.config.profile(args.profile.as_deref())?;
+fn profile_checks(cli: &CliContext, args: &RunArgs) -> Result<code::Policy, Failure> {
+    let (_, profile) = cli.config.profile(args.profile.as_deref())?;
     Ok(profile.checks)
 }
 
@@ -132,12 +132,12 @@ fn note_findings(findings: &[Finding]) {
     }
 }
 
-fn may_run(front: &Front, verdict: Verdict, args: &RunArgs) -> bool {
+fn may_run(cli: &CliContext, verdict: Verdict, args: &RunArgs) -> bool {
     match verdict {
         Verdict::Run => true,
         Verdict::Refuse => false,
         Verdict::Ask if args.yes => true,
-        Verdict::Ask => front.format == Format::Text && ask(),
+        Verdict::Ask => cli.format == Format::Text && ask(),
     }
 }
 
@@ -163,8 +163,8 @@ fn ask() -> bool {
 }
 
 /// Says that the policy does not let it run.
-fn denied(front: &Front, source: &Source, findings: &[Finding]) -> Outcome<u8> {
-    match front.format {
+fn denied(cli: &CliContext, source: &Source, findings: &[Finding]) -> Outcome<u8> {
+    match cli.format {
         Format::Json => print::json(&json!({
             "run": null, "sandbox": null, "status": "denied", "exit_code": null, "signal": null,
             "stdout": "", "stderr": "", "truncated": {"stdout": 0, "stderr": 0},
@@ -182,7 +182,7 @@ fn denied(front: &Front, source: &Source, findings: &[Finding]) -> Outcome<u8> {
 }
 
 fn program(
-    front: &Front,
+    cli: &CliContext,
     args: &RunArgs,
     source: &Source,
     (report, around): (&Report, Around),
@@ -210,7 +210,7 @@ fn program(
         } else {
             StdinMode::Closed
         },
-        timeout: timeout(args.timeout, front.config.code_timeout)?,
+        timeout: timeout(args.timeout, cli.config.code_timeout)?,
     })
 }
 
@@ -252,13 +252,13 @@ fn shown_env(env: &[(String, String)]) -> Value {
 }
 
 /// Waits for the program to be ready; Ctrl-C calls it off, and the manager clears up.
-async fn prepare(front: &mut Front, place: Place, program: Program) -> Outcome<Prepared> {
+async fn prepare(cli: &mut CliContext, place: Place, program: Program) -> Outcome<Prepared> {
     let command = Command::Prepare {
         place,
         program: Box::new(program),
     };
     let reply = tokio::select! {
-        reply = front.session.ask(command) => reply?,
+        reply = cli.session.ask(command) => reply?,
         _ = tokio::signal::ctrl_c() => return Err(Failure::new(FailureKind::Interrupted, "interrupted").into()),
     };
     match reply {
@@ -303,7 +303,11 @@ fn fields(
         .collect()
 }
 
-async fn start(front: &mut Front, prepared: Prepared, fields: Map<String, Value>) -> Outcome<u8> {
+async fn start(
+    cli: &mut CliContext,
+    prepared: Prepared,
+    fields: Map<String, Value>,
+) -> Outcome<u8> {
     let input = match prepared.spec.stdin {
         StdinMode::Piped => InputFrom::Stdin,
         StdinMode::Closed => InputFrom::Nothing,
@@ -314,13 +318,13 @@ async fn start(front: &mut Front, prepared: Prepared, fields: Map<String, Value>
         input,
         fields,
     };
-    exec::piped(front, piped).await
+    exec::piped(cli, piped).await
 }
 
 /// Removes the fresh sandbox; should that fail, the manager tries once more at its end.
-async fn remove(front: &mut Front, sandbox: SandboxRef) -> Outcome {
+async fn remove(cli: &mut CliContext, sandbox: SandboxRef) -> Outcome {
     let action = Action::Remove { force: true };
-    let removed = front.session.ask(Command::Act { sandbox, action }).await;
+    let removed = cli.session.ask(Command::Act { sandbox, action }).await;
     if let Err(failure) = removed {
         print::note(&format!(
             "sandtop: the sandbox of this run is still there: {failure}"

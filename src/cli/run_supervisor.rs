@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::detach::{Job, Word};
 use super::print::{self, Outcome, Stop};
-use super::{Front, exit};
+use super::{CliContext, exit};
 use crate::domain::{ExecId, ExecSpec, RequestId, StdinMode, StreamId};
 use crate::protocol::{Command, Event, Failure, FailureKind};
 
@@ -24,7 +24,7 @@ const LAST: u8 = b'.';
 const TAKEN: u8 = b'k';
 
 /// `keep`: not for people.
-pub(super) async fn supervise(front: &mut Front) -> Outcome<u8> {
+pub(super) async fn supervise(cli: &mut CliContext) -> Outcome<u8> {
     // Whoever started us may close the terminal.
     let _ = rustix::process::setsid();
     let reading = tokio::task::spawn_blocking(|| {
@@ -36,10 +36,10 @@ pub(super) async fn supervise(front: &mut Front) -> Outcome<u8> {
         let words = "`keep` is for sandtop itself; use `exec --detach`";
         Failure::new(FailureKind::Invalid, words)
     })?;
-    match begin(front, &job).await {
+    match begin(cli, &job).await {
         Ok(run) => {
             print::json(&Word::Started)?;
-            run.hold(front).await?;
+            run.hold(cli).await?;
         }
         Err(Stop::Failed(failure)) => print::json(&Word::Failed {
             kind: failure.kind.word().to_owned(),
@@ -51,17 +51,17 @@ pub(super) async fn supervise(front: &mut Front) -> Outcome<u8> {
     Ok(exit::OK)
 }
 
-async fn begin(front: &mut Front, job: &Job) -> Outcome<SupervisedRun> {
+async fn begin(cli: &mut CliContext, job: &Job) -> Outcome<SupervisedRun> {
     // The record wants the sandbox's name.
-    front.session.list().await?;
-    let (spec, stream) = (job.spec(), front.session.stream_id());
-    let inputs = listen(front, &spec)?;
+    cli.session.list().await?;
+    let (spec, stream) = (job.spec(), cli.session.stream_id());
+    let inputs = listen(cli, &spec)?;
     let command = Command::Exec {
         sandbox: job.sandbox.clone(),
         stream,
         spec: Box::new(spec),
     };
-    front.session.ask(command).await?;
+    cli.session.ask(command).await?;
     Ok(SupervisedRun {
         stream,
         inputs,
@@ -84,27 +84,27 @@ struct SupervisedRun {
 
 impl SupervisedRun {
     /// Waits for the end; output is run by the manager on its way here.
-    async fn hold(mut self, front: &mut Front) -> Outcome {
+    async fn hold(mut self, cli: &mut CliContext) -> Outcome {
         loop {
             let is_free = self.asked.is_none();
             tokio::select! {
-                event = front.session.event() => match event? {
+                event = cli.session.event() => match event? {
                     Event::Ended { stream, .. } if stream == self.stream => return Ok(()),
                     Event::Replied { request, outcome } => self.replied(request, outcome.is_ok()),
                     _ => {}
                 },
-                Some(given) = self.inputs.recv(), if is_free => self.give(front, given)?,
+                Some(given) = self.inputs.recv(), if is_free => self.give(cli, given)?,
             }
         }
     }
 
-    fn give(&mut self, front: &mut Front, given: Given) -> Outcome {
+    fn give(&mut self, cli: &mut CliContext, given: Given) -> Outcome {
         let stream = self.stream;
         let command = match given.bytes {
             Some(bytes) => Command::Input { stream, bytes },
             None => Command::EndInput(stream),
         };
-        self.asked = Some((front.session.submit(command)?, given.taken));
+        self.asked = Some((cli.session.submit(command)?, given.taken));
         Ok(())
     }
 
@@ -117,9 +117,9 @@ impl SupervisedRun {
 }
 
 /// Opens the door for input of other processes, if the run takes any.
-fn listen(front: &Front, spec: &ExecSpec) -> Outcome<mpsc::Receiver<Given>> {
+fn listen(cli: &CliContext, spec: &ExecSpec) -> Outcome<mpsc::Receiver<Given>> {
     let (sender, inputs) = mpsc::channel(1);
-    let Some(dir) = front
+    let Some(dir) = cli
         .spools
         .as_deref()
         .filter(|_| spec.stdin == StdinMode::Piped)
@@ -191,9 +191,9 @@ async fn serve(mut connection: UnixStream, to: &mpsc::Sender<Given>) -> std::io:
 }
 
 /// `input`: sends our standard input to a detached run.
-pub(super) async fn input(front: &mut Front, id: &str, end: bool) -> Outcome<u8> {
-    front.refuse_if_read_only("sending input")?;
-    let run = super::runs::find(front, id).await?;
+pub(super) async fn input(cli: &mut CliContext, id: &str, end: bool) -> Outcome<u8> {
+    cli.refuse_if_read_only("sending input")?;
+    let run = super::runs::find(cli, id).await?;
     let refused = |words: String| Failure::new(FailureKind::Conflict, words);
     if let Some(result) = &run.result {
         let words = format!("run {} has ended already: {}", run.id, result.end.word());
@@ -203,7 +203,7 @@ pub(super) async fn input(front: &mut Front, id: &str, end: bool) -> Outcome<u8>
         refused(format!("run {} takes no input", run.id))
             .with_hint("only runs started with `exec --detach -i` take input from other processes")
     };
-    let dir = front.spools.as_deref().ok_or_else(no_door)?;
+    let dir = cli.spools.as_deref().ok_or_else(no_door)?;
     let (_folder, short) = short_path(dir, &run.id).map_err(|_| no_door())?;
     let connection = UnixStream::connect(short).await.map_err(|_| no_door())?;
     match send(connection, end).await {

@@ -7,14 +7,14 @@ use super::output::{Kept, Writer};
 use super::print::{self, Format, Outcome};
 use super::session::unexpected;
 use super::stream::{self, Follower, InputFrom, Output};
-use super::{Front, exit, views};
+use super::{CliContext, exit, views};
 use crate::domain::{ExecId, HostName, Run, Tie};
 use crate::protocol::{Command, Reply, RunFilter, Upto};
 use crate::text::{Table, human, safe_line};
 
 /// `runs`.
 pub(super) async fn list(
-    front: &mut Front,
+    cli: &mut CliContext,
     name: Option<&str>,
     under_way: bool,
     limit: u32,
@@ -26,12 +26,12 @@ pub(super) async fn list(
         under_way,
         limit,
     };
-    let host = front.host();
-    let runs = match front.session.ask(Command::Runs { host, filter }).await? {
+    let host = cli.host();
+    let runs = match cli.session.ask(Command::Runs { host, filter }).await? {
         Reply::Runs(runs) => runs,
         other => return Err(unexpected(&other).into()),
     };
-    match front.format {
+    match cli.format {
         Format::Json => print::json(&runs.iter().map(view).collect::<Vec<_>>())?,
         Format::Text if runs.is_empty() => print::note("No runs yet."),
         Format::Text => print::line(&table(&runs).to_string())?,
@@ -106,22 +106,22 @@ pub(super) fn fields(run: &Run) -> Map<String, Value> {
 }
 
 /// Finds the run that a person means.
-pub(super) async fn find(front: &mut Front, id: &str) -> Outcome<Run> {
-    let (host, id) = (front.host(), id.to_owned());
-    match front.session.ask(Command::FindRun { host, id }).await? {
+pub(super) async fn find(cli: &mut CliContext, id: &str) -> Outcome<Run> {
+    let (host, id) = (cli.host(), id.to_owned());
+    match cli.session.ask(Command::FindRun { host, id }).await? {
         Reply::Run(run) => Ok(*run),
         other => Err(unexpected(&other).into()),
     }
 }
 
 /// `output`.
-pub(super) async fn output(front: &mut Front, id: &str, follow: bool) -> Outcome<u8> {
-    let run = find(front, id).await?;
+pub(super) async fn output(cli: &mut CliContext, id: &str, follow: bool) -> Outcome<u8> {
+    let run = find(cli, id).await?;
     let upto = if follow { Upto::End } else { Upto::Now };
-    let (host, stream) = (run.sandbox.host.clone(), front.session.stream_id());
-    let output = match front.format {
+    let (host, stream) = (run.sandbox.host.clone(), cli.session.stream_id());
+    let output = match cli.format {
         Format::Json if follow => Output::Lines,
-        Format::Json => Output::Kept(Kept::new(front.config.json_limit)),
+        Format::Json => Output::Kept(Kept::new(cli.config.json_limit)),
         Format::Text => Output::Through(Writer::new(false)),
     };
     let command = Command::ReadRun {
@@ -130,13 +130,13 @@ pub(super) async fn output(front: &mut Front, id: &str, follow: bool) -> Outcome
         stream,
         upto,
     };
-    front.session.ask(command).await?;
-    let followed = Follower::new(&mut front.session, stream, output, InputFrom::Nothing)
+    cli.session.ask(command).await?;
+    let followed = Follower::new(&mut cli.session, stream, output, InputFrom::Nothing)
         .follow(false)
         .await?;
     match &followed.output {
-        Output::Kept(kept) => show(front, host, &run.id, Some(kept)).await?,
-        Output::Lines => show(front, host, &run.id, None).await?,
+        Output::Kept(kept) => show(cli, host, &run.id, Some(kept)).await?,
+        Output::Lines => show(cli, host, &run.id, None).await?,
         Output::Through(_) => {
             stream::finish(followed).await?;
         }
@@ -144,9 +144,9 @@ pub(super) async fn output(front: &mut Front, id: &str, follow: bool) -> Outcome
     Ok(exit::OK)
 }
 
-async fn show(front: &mut Front, host: HostName, id: &ExecId, kept: Option<&Kept>) -> Outcome {
+async fn show(cli: &mut CliContext, host: HostName, id: &ExecId, kept: Option<&Kept>) -> Outcome {
     let id = id.to_string();
-    let run = match front.session.ask(Command::FindRun { host, id }).await? {
+    let run = match cli.session.ask(Command::FindRun { host, id }).await? {
         Reply::Run(run) => run,
         other => return Err(unexpected(&other).into()),
     };
@@ -158,15 +158,15 @@ async fn show(front: &mut Front, host: HostName, id: &ExecId, kept: Option<&Kept
 }
 
 /// `cancel`.
-pub(super) async fn cancel(front: &mut Front, id: &str) -> Outcome<u8> {
-    front.refuse_if_read_only("cancelling a run")?;
-    let run = find(front, id).await?;
+pub(super) async fn cancel(cli: &mut CliContext, id: &str) -> Outcome<u8> {
+    cli.refuse_if_read_only("cancelling a run")?;
+    let run = find(cli, id).await?;
     let (host, run) = (run.sandbox.host, run.id);
-    let cancelled = match front.session.ask(Command::CancelRun { host, run }).await? {
+    let cancelled = match cli.session.ask(Command::CancelRun { host, run }).await? {
         Reply::Run(run) => run,
         other => return Err(unexpected(&other).into()),
     };
-    match front.format {
+    match cli.format {
         Format::Json => print::json(&view(&cancelled))?,
         Format::Text => print::line(&format!("{} {}", cancelled.id, cancelled.status()))?,
     }

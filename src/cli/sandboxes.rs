@@ -8,22 +8,22 @@ use serde_json::json;
 use super::args::CreateArgs;
 use super::print::{self, Format, Outcome};
 use super::session::{pick, unexpected};
-use super::{Front, exit, identity, spec, views};
+use super::{CliContext, exit, identity, spec, views};
 use crate::describe::standing_word;
 use crate::domain::{OwnerKind, Phase, Sandbox, SandboxRef, Standing, Usage};
 use crate::protocol::{Action, Command, Failure, FailureKind, Reply};
 use crate::text::{Table, human, safe_line};
 
 /// `ls`.
-pub(super) async fn list(front: &mut Front, all: bool) -> Outcome<u8> {
-    let mut sandboxes = front.session.list().await?;
-    let standings = standings(front).await;
+pub(super) async fn list(cli: &mut CliContext, all: bool) -> Outcome<u8> {
+    let mut sandboxes = cli.session.list().await?;
+    let standings = standings(cli).await;
     let is_shown = |sandbox: &Sandbox| {
         let is_here = sandbox.phase.is_live() || sandbox.phase == Phase::Creating;
         all || (is_here && sandbox.owner.is_some())
     };
     sandboxes.retain(is_shown);
-    match front.format {
+    match cli.format {
         Format::Json => print::json(
             &sandboxes
                 .iter()
@@ -39,8 +39,8 @@ pub(super) async fn list(front: &mut Front, all: bool) -> Outcome<u8> {
 }
 
 /// Asks how all sandboxes stand; without the record, each shows what the engine knows.
-async fn standings(front: &mut Front) -> HashMap<SandboxRef, Standing> {
-    let standings = super::reap::standings(front).await.unwrap_or_default();
+async fn standings(cli: &mut CliContext) -> HashMap<SandboxRef, Standing> {
+    let standings = super::reap::standings(cli).await.unwrap_or_default();
     let pairs = standings.into_iter().map(|s| (s.sandbox.clone(), s));
     pairs.collect()
 }
@@ -101,13 +101,13 @@ fn reap_in(standing: Option<&Standing>) -> String {
 }
 
 /// `create`.
-pub(super) async fn create(front: &mut Front, args: &CreateArgs) -> Outcome<u8> {
+pub(super) async fn create(cli: &mut CliContext, args: &CreateArgs) -> Outcome<u8> {
     let (owner, token) = (identity::owner(OwnerKind::Cli), identity::random_word());
     let spec = spec::asked(args)
-        .build(&front.config, owner, token)
+        .build(&cli.config, owner, token)
         .map_err(spec::in_flags)?;
-    let host = front.host();
-    let made = match front
+    let host = cli.host();
+    let made = match cli
         .session
         .ask(Command::Create {
             host,
@@ -118,7 +118,7 @@ pub(super) async fn create(front: &mut Front, args: &CreateArgs) -> Outcome<u8> 
         Reply::Created(made) => made,
         other => return Err(unexpected(&other).into()),
     };
-    match front.format {
+    match cli.format {
         Format::Json => print::json(&views::sandbox(&made, None))?,
         Format::Text => print::line(&made.name)?,
     }
@@ -126,8 +126,8 @@ pub(super) async fn create(front: &mut Front, args: &CreateArgs) -> Outcome<u8> 
 }
 
 /// `start`, `stop`, `restart`, `kill`, `pause`, `resume`, `rm`: one failing does not stop the others.
-pub(super) async fn act(front: &mut Front, names: &[String], action: Action) -> Outcome<u8> {
-    let all = front.session.list().await?;
+pub(super) async fn act(cli: &mut CliContext, names: &[String], action: Action) -> Outcome<u8> {
+    let all = cli.session.list().await?;
     let picked: Vec<Result<&Sandbox, Failure>> =
         names.iter().map(|name| pick(&all, name)).collect();
     let commands = picked
@@ -138,7 +138,7 @@ pub(super) async fn act(front: &mut Front, names: &[String], action: Action) -> 
             action,
         })
         .collect();
-    let mut outcomes = front.session.ask_all(commands).await?.into_iter();
+    let mut outcomes = cli.session.ask_all(commands).await?.into_iter();
     let mut results = Vec::new();
     for (name, picked) in names.iter().zip(picked) {
         let outcome = match picked {
@@ -153,7 +153,7 @@ pub(super) async fn act(front: &mut Front, names: &[String], action: Action) -> 
             outcome.map_err(|failure| named(name, action, failure)),
         ));
     }
-    report(front.format, &results)
+    report(cli.format, &results)
 }
 
 /// Says which of several sandboxes a failure is about.
@@ -196,23 +196,22 @@ fn result_value((name, outcome): &(String, Result<String, Failure>)) -> serde_js
 }
 
 /// `sessions`.
-pub(super) async fn sessions(front: &mut Front, name: &str, drop: Option<&str>) -> Outcome<u8> {
-    let sandbox = front.session.find(name).await?.reference;
+pub(super) async fn sessions(cli: &mut CliContext, name: &str, drop: Option<&str>) -> Outcome<u8> {
+    let sandbox = cli.session.find(name).await?.reference;
     if let Some(session) = drop {
-        front.refuse_if_read_only("forgetting a session")?;
-        front
-            .session
+        cli.refuse_if_read_only("forgetting a session")?;
+        cli.session
             .ask(Command::DropSession {
                 sandbox: sandbox.clone(),
                 name: session.to_owned(),
             })
             .await?;
     }
-    let sessions = match front.session.ask(Command::Sessions(sandbox)).await? {
+    let sessions = match cli.session.ask(Command::Sessions(sandbox)).await? {
         Reply::Sessions(sessions) => sessions,
         other => return Err(unexpected(&other).into()),
     };
-    match front.format {
+    match cli.format {
         Format::Json => print::json(&sessions)?,
         Format::Text if sessions.is_empty() => {
             print::note("No sessions. `sandtop exec NAME --session S -- COMMAND` starts one.");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::args::{Cli, ConfigVerb};
 use super::print::{self, Format, Outcome};
 use super::session::unexpected;
-use super::{Front, exit};
+use super::{CliContext, exit};
 use crate::config::{Config, DEFAULT_TOML, LoadOptions, Paths, create_private};
 use crate::domain::{Check, CheckLevel, HOST_IMAGE, HostName};
 use crate::keymap::Keymap;
@@ -108,19 +108,19 @@ pub(super) fn manual(format: Format) -> Outcome<u8> {
 }
 
 /// `doctor`.
-pub(super) async fn doctor(front: &mut Front, options: &LoadOptions) -> Outcome<u8> {
-    let mut checks = vec![config_check(front), state_check(options)];
-    let host = front
+pub(super) async fn doctor(cli: &mut CliContext, options: &LoadOptions) -> Outcome<u8> {
+    let mut checks = vec![config_check(cli), state_check(options)];
+    let host = cli
         .host
         .clone()
         .unwrap_or_else(|| HostName::new(super::HOST));
-    match front.session.ask(Command::Diagnose(host)).await? {
+    match cli.session.ask(Command::Diagnose(host)).await? {
         Reply::Checks(found) => checks.extend(found),
         other => return Err(unexpected(&other).into()),
     }
-    checks.push(image_check(front, &checks));
+    checks.push(image_check(cli, &checks));
     let worst = checks.iter().map(|check| check.level).max();
-    match front.format {
+    match cli.format {
         Format::Json => {
             print::json(&json!({"ok": worst != Some(CheckLevel::Fail), "checks": checks}))?;
         }
@@ -133,8 +133,8 @@ pub(super) async fn doctor(front: &mut Front, options: &LoadOptions) -> Outcome<
     Ok(verdict(&checks))
 }
 
-fn config_check(front: &Front) -> Check {
-    let source = front.config.source.as_ref().map_or_else(
+fn config_check(cli: &CliContext) -> Check {
+    let source = cli.config.source.as_ref().map_or_else(
         || "built-in settings, no file".to_owned(),
         |file| file.display().to_string(),
     );
@@ -155,8 +155,8 @@ fn state_check(options: &LoadOptions) -> Check {
     }
 }
 
-fn image_check(front: &Front, found: &[Check]) -> Check {
-    let image = &front.config.sandbox.image;
+fn image_check(cli: &CliContext, found: &[Check]) -> Check {
+    let image = &cli.config.sandbox.image;
     if found
         .iter()
         .any(|check| check.name == "engine" && check.level == CheckLevel::Fail)

@@ -7,7 +7,7 @@ use chrono::{TimeDelta, Utc};
 
 use super::print::{self, Format, Outcome};
 use super::session::{pick, unexpected};
-use super::{Front, exit, views};
+use super::{CliContext, exit, views};
 use crate::describe::happening_detail;
 use crate::domain::{Happening, Sample, Sandbox, SandboxRef};
 use crate::protocol::{Command, Event, Failure, Link, Reply, Topic};
@@ -17,8 +17,8 @@ use crate::text::{Table, human, safe_line};
 const FIRST_FIGURES: Duration = Duration::from_secs(6);
 
 /// `stats`.
-pub(super) async fn stats(front: &mut Front, names: &[String], watch: bool) -> Outcome<u8> {
-    let all = front.session.list().await?;
+pub(super) async fn stats(cli: &mut CliContext, names: &[String], watch: bool) -> Outcome<u8> {
+    let all = cli.session.list().await?;
     let picked: Vec<&Sandbox> = match names {
         [] => all
             .iter()
@@ -35,37 +35,36 @@ pub(super) async fn stats(front: &mut Front, names: &[String], watch: bool) -> O
         .collect();
     let wanted = (!names.is_empty() || !watch).then(|| names_of.keys().cloned().collect());
     if names_of.is_empty() && !watch {
-        return show_samples(front.format, &[]);
+        return show_samples(cli.format, &[]);
     }
-    front
-        .session
+    cli.session
         .ask(Command::Watch(Topic::Samples(wanted)))
         .await?;
     if watch {
-        return follow_samples(front, names_of).await;
+        return follow_samples(cli, names_of).await;
     }
     let live: HashSet<SandboxRef> = picked
         .iter()
         .filter(|s| s.phase.is_live())
         .map(|s| s.reference.clone())
         .collect();
-    let samples = first_samples(front, &live).await?;
+    let samples = first_samples(cli, &live).await?;
     let rows: Vec<_> = picked
         .iter()
         .filter_map(|s| Some((s.name.clone(), samples.get(&s.reference)?.clone())))
         .collect();
-    show_samples(front.format, &rows)
+    show_samples(cli.format, &rows)
 }
 
 /// Waits for one sample of each sandbox; one that stops meanwhile is left out.
 async fn first_samples(
-    front: &mut Front,
+    cli: &mut CliContext,
     live: &HashSet<SandboxRef>,
 ) -> Outcome<HashMap<SandboxRef, Sample>> {
     let mut samples = HashMap::new();
     let waiting = async {
         while samples.len() < live.len() {
-            match front.session.event().await? {
+            match cli.session.event().await? {
                 Event::Sampled { sandbox, sample } if live.contains(&sandbox) => {
                     samples.insert(sandbox, sample);
                 }
@@ -124,15 +123,18 @@ fn cells(name: &str, sample: &Sample) -> Vec<String> {
     ]
 }
 
-async fn follow_samples(front: &mut Front, mut names: HashMap<SandboxRef, String>) -> Outcome<u8> {
+async fn follow_samples(
+    cli: &mut CliContext,
+    mut names: HashMap<SandboxRef, String>,
+) -> Outcome<u8> {
     loop {
-        match front.session.event().await? {
+        match cli.session.event().await? {
             Event::Sampled { sandbox, sample } => {
                 let name = names
                     .get(&sandbox)
                     .cloned()
                     .unwrap_or_else(|| sandbox.id.to_string());
-                match front.format {
+                match cli.format {
                     Format::Json => print::json(&views::sample(&name, &sample))?,
                     Format::Text => print::line(&cells(&name, &sample).join("  "))?,
                 }
@@ -147,16 +149,16 @@ async fn follow_samples(front: &mut Front, mut names: HashMap<SandboxRef, String
 }
 
 /// `events`.
-pub(super) async fn events(front: &mut Front, follow: bool, since: u64) -> Outcome<u8> {
+pub(super) async fn events(cli: &mut CliContext, follow: bool, since: u64) -> Outcome<u8> {
     if follow {
-        return follow_events(front).await;
+        return follow_events(cli).await;
     }
     let since = Utc::now() - TimeDelta::seconds(i64::try_from(since).unwrap_or(86_400));
-    let past = match front.session.ask(Command::History { since }).await? {
+    let past = match cli.session.ask(Command::History { since }).await? {
         Reply::Happenings(past) => past,
         other => return Err(unexpected(&other).into()),
     };
-    match front.format {
+    match cli.format {
         Format::Json => print::json(&past.iter().map(views::happening).collect::<Vec<_>>())?,
         Format::Text if past.is_empty() => {
             print::note("Nothing happened, as far as the engine remembers.");
@@ -170,11 +172,11 @@ pub(super) async fn events(front: &mut Front, follow: bool, since: u64) -> Outco
     Ok(exit::OK)
 }
 
-async fn follow_events(front: &mut Front) -> Outcome<u8> {
-    front.session.ask(Command::Watch(Topic::Happenings)).await?;
+async fn follow_events(cli: &mut CliContext) -> Outcome<u8> {
+    cli.session.ask(Command::Watch(Topic::Happenings)).await?;
     loop {
-        match front.session.event().await? {
-            Event::Happened(happening) => match front.format {
+        match cli.session.event().await? {
+            Event::Happened(happening) => match cli.format {
                 Format::Json => print::json(&views::happening(&happening))?,
                 Format::Text => print::line(&event_line(&happening))?,
             },

@@ -46,13 +46,13 @@
 #![forbid(unsafe_code)]
 
 pub mod app;
-mod choice;
 pub mod cli;
 pub mod code;
 pub mod config;
 pub mod describe;
 pub mod domain;
 pub mod engine;
+mod engine_select;
 pub mod guest;
 pub mod keymap;
 pub mod logging;
@@ -174,7 +174,7 @@ async fn serve(
 
 /// Chooses the engine, and the settings that go with it.
 async fn chosen(config: Config, state: Option<&Path>) -> Result<(Host, Config), Failure> {
-    let host = choice::host(&config, state).await?;
+    let host = engine_select::host(&config, state).await?;
     let config = config.for_engine(host.engine.kind());
     Ok((host, config))
 }

@@ -83,7 +83,7 @@ struct SupervisedRun {
 }
 
 impl SupervisedRun {
-    /// Waits for the end; output is run by the manager on its way here.
+    /// Waits for the end; output is kept by the manager on its way here.
     async fn hold(mut self, cli: &mut CliContext) -> Outcome {
         loop {
             let is_free = self.asked.is_none();

@@ -23,7 +23,7 @@ const SCOPE_VARIABLE: &str = "SANDTOP_SCOPE";
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Everything that engines are made from.
-struct Surroundings<'a> {
+struct EngineEnv<'a> {
     config: &'a Config,
     state: Option<&'a Path>,
     environment: BTreeMap<String, String>,
@@ -36,7 +36,7 @@ pub(crate) async fn host(config: &Config, state: Option<&Path>) -> Result<Host, 
         .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)))
         .collect();
     let scope = environment.get(SCOPE_VARIABLE).filter(|s| !s.is_empty());
-    let around = Surroundings {
+    let env = EngineEnv {
         config,
         state,
         scope: scope.map_or_else(|| "default".to_owned(), Clone::clone),
@@ -44,9 +44,9 @@ pub(crate) async fn host(config: &Config, state: Option<&Path>) -> Result<Host, 
     };
     match config.engine {
         Some(EngineKind::Demo) => Ok(demo()),
-        Some(EngineKind::Docker) => Ok(around.docker(around.endpoint()?)),
-        Some(EngineKind::Local) => around.local("it was asked for"),
-        None => around.first_that_answers().await,
+        Some(EngineKind::Docker) => Ok(env.docker(env.endpoint()?)),
+        Some(EngineKind::Local) => env.local("it was asked for"),
+        None => env.first_that_answers().await,
     }
 }
 
@@ -63,7 +63,7 @@ fn demo() -> Host {
     }
 }
 
-impl Surroundings<'_> {
+impl EngineEnv<'_> {
     fn endpoint(&self) -> Result<Endpoint, Failure> {
         let given = self.config.docker_host.as_deref();
         Ok(Endpoint::find(given, &self.environment)?)

@@ -59,7 +59,7 @@ fn demo() -> Host {
         engine: Arc::new(DemoEngine::with_samples(name())),
         name: name(),
         slots: None,
-        place: "demo".to_owned(),
+        engine_key: "demo".to_owned(),
     }
 }
 
@@ -85,43 +85,43 @@ impl EngineEnv<'_> {
     }
 
     fn docker(&self, endpoint: Endpoint) -> Host {
-        let place = self.place(&endpoint.to_string());
+        let engine_key = self.engine_key(&endpoint.to_string());
         let engine: SharedEngine = Arc::new(
             DockerEngine::new(name(), endpoint, &*self.scope).adopting(self.config.adopt.clone()),
         );
         Host {
             name: name(),
             engine,
-            slots: self.slots(&place),
-            place,
+            slots: self.slots(&engine_key),
+            engine_key,
         }
     }
 
     fn local(&self, why: &str) -> Result<Host, Failure> {
         let state = self.state.ok_or_else(|| {
-            let message = "the local engine has no place to keep its sandboxes";
+            let message = "the local engine has no engine_key to keep its sandboxes";
             Failure::new(FailureKind::Denied, message)
                 .with_hint("make the state directory writable, or set XDG_STATE_HOME")
         })?;
         let why = format!("local: {why}");
         let engine = LocalEngine::new(name(), state, &self.scope, why);
-        let place = self.place("local");
+        let engine_key = self.engine_key("local");
         Ok(Host {
             name: name(),
             engine: Arc::new(engine),
-            slots: self.slots(&place),
-            place,
+            slots: self.slots(&engine_key),
+            engine_key,
         })
     }
 
     /// Names an engine and the scope in a word that files can be called.
-    fn place(&self, engine: &str) -> String {
-        let place = format!("{engine}#{}", self.scope);
-        wire::escape(place.as_bytes()).replace('/', "+")
+    fn engine_key(&self, engine: &str) -> String {
+        let engine_key = format!("{engine}#{}", self.scope);
+        wire::escape(engine_key.as_bytes()).replace('/', "+")
     }
 
     /// Names the folder where processes that share an engine reserve places for new sandboxes.
-    fn slots(&self, place: &str) -> Option<std::path::PathBuf> {
-        Some(self.state?.join("slots").join(place))
+    fn slots(&self, engine_key: &str) -> Option<std::path::PathBuf> {
+        Some(self.state?.join("slots").join(engine_key))
     }
 }

@@ -81,8 +81,9 @@ impl Context {
     }
 
     /// Returns how the store names the engine of a sandbox.
-    pub(super) fn place(&self, sandbox: &SandboxRef) -> Result<&str, Failure> {
-        self.host(&sandbox.host).map(|host| host.place.as_str())
+    pub(super) fn engine_key(&self, sandbox: &SandboxRef) -> Result<&str, Failure> {
+        self.host(&sandbox.host)
+            .map(|host| host.engine_key.as_str())
     }
 
     /// Remembers the names of sandboxes that were seen.
@@ -136,7 +137,7 @@ impl Context {
 
     /// Records that a sandbox was used.
     pub(super) async fn touch_at(&self, sandbox: &SandboxRef, at: Moment) {
-        if let Ok(place) = self.place(sandbox) {
+        if let Ok(place) = self.engine_key(sandbox) {
             let name = self.name_of(sandbox);
             let touched = self.options.store.touch(place, &sandbox.id, &name, at);
             self.noted(touched.await).await;

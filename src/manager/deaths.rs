@@ -30,8 +30,8 @@ pub(super) async fn reconcile(
     sandboxes: &[Sandbox],
 ) -> HashMap<SandboxId, Death> {
     let store = &context.options.store;
-    let known = context.noted(store.deaths(&host.place).await).await;
-    let memory = context.noted(store.memory(&host.place).await).await;
+    let known = context.noted(store.deaths(&host.engine_key).await).await;
+    let memory = context.noted(store.memory(&host.engine_key).await).await;
     let (Some(known), Some(memory)) = (known, memory) else {
         return HashMap::new();
     };
@@ -40,7 +40,7 @@ pub(super) async fn reconcile(
         let is_known = known.contains_key(&sandbox.reference.id);
         match sandbox.phase {
             Phase::Running | Phase::Paused if is_known => {
-                let revived = store.revive(&host.place, &sandbox.reference.id);
+                let revived = store.revive(&host.engine_key, &sandbox.reference.id);
                 context.noted(revived.await).await;
             }
             Phase::Stopped | Phase::Dead if !is_known => witness.stopped(sandbox).await,
@@ -126,14 +126,18 @@ impl<'a> Witness<'a> {
         let sandbox = SandboxRef::new(self.host.name.clone(), id.clone());
         self.bury(&sandbox, name, death).await;
         let store = &self.context.options.store;
-        let forgotten = store.forget_use(&self.host.place, id).await;
+        let forgotten = store.forget_use(&self.host.engine_key, id).await;
         self.context.noted(forgotten).await;
     }
 
     /// Returns what sandtop meant to do to a sandbox shortly before its end.
     async fn intent(&self, id: &SandboxId, end: DateTime<Utc>) -> Option<Intent> {
         let store = &self.context.options.store;
-        let intent = store.intent(&self.host.place, id).await.ok().flatten()?;
+        let intent = store
+            .intent(&self.host.engine_key, id)
+            .await
+            .ok()
+            .flatten()?;
         let before = end - intent.at;
         (before > -SKEW && before < SHORTLY).then_some(intent)
     }
@@ -170,7 +174,7 @@ impl<'a> Witness<'a> {
         let death = with_last_run(self.context, self.host, sandbox, death).await;
         let store = &self.context.options.store;
         let buried = store
-            .bury(&self.host.place, &sandbox.id, name, &death)
+            .bury(&self.host.engine_key, &sandbox.id, name, &death)
             .await;
         self.context.noted(buried).await;
         self.found.insert(sandbox.id.clone(), death);
@@ -234,7 +238,7 @@ async fn last_run(context: &Context, host: &Host, id: &SandboxId) -> Option<Run>
         under_way: false,
         limit: 1,
     };
-    let runs = context.options.store.runs(&host.place, &filter).await;
+    let runs = context.options.store.runs(&host.engine_key, &filter).await;
     runs.ok()?.into_iter().next()
 }
 
@@ -243,7 +247,7 @@ pub(super) async fn before_removal(context: &Context, host: &Host, sandbox: &San
     let listed = super::lifecycle::list(host).await.unwrap_or_default();
     let found = listed.iter().filter(|s| s.reference == *sandbox);
     let ended: Vec<Sandbox> = found.filter(|s| !s.phase.is_live()).cloned().collect();
-    let deaths = context.options.store.deaths(&host.place).await;
+    let deaths = context.options.store.deaths(&host.engine_key).await;
     let is_known = deaths.is_ok_and(|deaths| deaths.contains_key(&sandbox.id));
     if let (Some(ended), false) = (ended.first(), is_known) {
         Witness::new(context, host).stopped(ended).await;
@@ -272,13 +276,17 @@ pub(super) async fn after_removal(
     let death = with_last_run(context, host, sandbox, death).await;
     let (store, name) = (&context.options.store, context.name_of(sandbox));
     context
-        .noted(store.bury(&host.place, &sandbox.id, &name, &death).await)
+        .noted(
+            store
+                .bury(&host.engine_key, &sandbox.id, &name, &death)
+                .await,
+        )
         .await;
     context
-        .noted(store.forget_output(&host.place, &sandbox.id).await)
+        .noted(store.forget_output(&host.engine_key, &sandbox.id).await)
         .await;
     context
-        .noted(store.forget_use(&host.place, &sandbox.id).await)
+        .noted(store.forget_use(&host.engine_key, &sandbox.id).await)
         .await;
 }
 
@@ -293,7 +301,7 @@ pub(super) async fn remember(
         reconcile(&context, host, &sandboxes).await;
     }
     let store = &context.options.store;
-    let deaths = store.deaths(&host.place).await?.into_iter();
+    let deaths = store.deaths(&host.engine_key).await?.into_iter();
     let is_meant = |id: &SandboxId, known: &str| {
         known == name || (name.len() >= 8 && id.as_str().starts_with(&name))
     };

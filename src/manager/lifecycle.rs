@@ -154,7 +154,7 @@ pub(super) async fn change_phase(
     if is_removal {
         deaths::before_removal(context, host, sandbox).await;
     }
-    let intended = store.intend(&host.place, &sandbox.id, &intent).await;
+    let intended = store.intend(&host.engine_key, &sandbox.id, &intent).await;
     context.noted(intended).await;
     host.engine.act(&sandbox.id, action).await?;
     if is_removal {

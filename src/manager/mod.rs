@@ -56,7 +56,7 @@ pub struct Host {
     /// Where processes that share this engine agree on free slots; `None` keeps the count to this process.
     pub slots: Option<PathBuf>,
     /// Names the engine and the scope in the store, which several of them share.
-    pub place: String,
+    pub engine_key: String,
 }
 
 /// What the manager must know.

@@ -66,12 +66,12 @@ pub(super) async fn pin(
     sandbox: SandboxRef,
     pinned: bool,
 ) -> Result<Reply, Failure> {
-    let (place, store) = (context.place(&sandbox)?, &context.options.store);
+    let (engine_key, store) = (context.engine_key(&sandbox)?, &context.options.store);
     if pinned {
         let by = context.options.owner.to_string();
-        store.pin(place, &sandbox.id, &by).await?;
+        store.pin(engine_key, &sandbox.id, &by).await?;
     } else {
-        store.unpin(place, &sandbox.id).await?;
+        store.unpin(engine_key, &sandbox.id).await?;
     }
     Ok(Reply::Done)
 }
@@ -207,7 +207,9 @@ impl<'a> Round<'a> {
     /// Gives a claim up.
     async fn give_up(&self, sandbox: &Sandbox) {
         let store = &self.context.options.store;
-        let given_up = store.desist(&self.host.place, &sandbox.reference.id).await;
+        let given_up = store
+            .desist(&self.host.engine_key, &sandbox.reference.id)
+            .await;
         self.context.noted(given_up).await;
     }
 
@@ -230,7 +232,7 @@ impl<'a> Round<'a> {
             by: here.clone(),
             at: Utc::now(),
         };
-        let (store, place) = (&self.context.options.store, &self.host.place);
+        let (store, place) = (&self.context.options.store, &self.host.engine_key);
         let id = &sandbox.reference.id;
         match store
             .claim(place, id, &intent, again.last_use(found))

@@ -60,7 +60,7 @@ impl Record {
             result: None,
             spooled: Spooled::default(),
         };
-        if let Ok(place) = context.place(&stream.sandbox)
+        if let Ok(place) = context.engine_key(&stream.sandbox)
             && let Some(claim) = recorded(context, place, &run).await
         {
             return Err(claimed(&run, &claim));

@@ -35,7 +35,11 @@ pub(super) async fn list(
 ) -> Result<Reply, Failure> {
     let host = context.host(&host)?;
     settle(&context, host).await;
-    let runs = context.options.store.runs(&host.place, &filter).await?;
+    let runs = context
+        .options
+        .store
+        .runs(&host.engine_key, &filter)
+        .await?;
     Ok(Reply::Runs(runs))
 }
 
@@ -43,7 +47,7 @@ pub(super) async fn list(
 pub(super) async fn find(context: Context, host: HostName, id: String) -> Result<Reply, Failure> {
     let host = context.host(&host)?;
     settle(&context, host).await;
-    let found = context.options.store.run(&host.place, &id).await?;
+    let found = context.options.store.run(&host.engine_key, &id).await?;
     one(found, &id).map(|run| Reply::Run(Box::new(run)))
 }
 
@@ -63,7 +67,11 @@ fn one(found: Found, id: &str) -> Result<Run, Failure> {
 }
 
 async fn known(context: &Context, host: &Host, id: &ExecId) -> Result<Run, Failure> {
-    let found = context.options.store.run(&host.place, id.as_str()).await?;
+    let found = context
+        .options
+        .store
+        .run(&host.engine_key, id.as_str())
+        .await?;
     one(found, id.as_str())
 }
 
@@ -217,7 +225,9 @@ pub(super) async fn settle(context: &Context, host: &Host) {
         under_way: true,
         limit: 1000,
     };
-    let open = context.noted(store.runs(&host.place, &filter).await).await;
+    let open = context
+        .noted(store.runs(&host.engine_key, &filter).await)
+        .await;
     let mut asked: HashMap<SandboxId, Option<Result<Execs, EngineError>>> = HashMap::new();
     for run in open.unwrap_or_default() {
         if alive::is_alive(&run.owner, &context.options.owner) != alive::Life::Dead {

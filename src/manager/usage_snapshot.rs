@@ -49,13 +49,15 @@ impl UsageSnapshot {
             under_way: true,
             limit: 10_000,
         };
-        let open = context.noted(store.runs(&host.place, &filter).await).await;
+        let open = context
+            .noted(store.runs(&host.engine_key, &filter).await)
+            .await;
         let open = open.unwrap_or_default().into_iter();
         let busy = open.map(|run| run.sandbox.id).chain(others).collect();
         Ok(Self {
             now,
             sandboxes,
-            memory: context.noted(store.memory(&host.place).await).await,
+            memory: context.noted(store.memory(&host.engine_key).await).await,
             busy,
             reaps_foreign: context.options.reap_foreign,
             released: context
@@ -81,7 +83,7 @@ impl UsageSnapshot {
         Ok(Self {
             now: Moment::now(),
             sandboxes,
-            memory: context.noted(store.memory(&host.place).await).await,
+            memory: context.noted(store.memory(&host.engine_key).await).await,
             busy: busy.into_iter().collect(),
             reaps_foreign: self.reaps_foreign,
             released: self.released.clone(),
@@ -150,7 +152,7 @@ impl UsageSnapshot {
         rules: &ReapRules,
     ) -> Vec<Standing> {
         let store = &context.options.store;
-        let ends = store.last_ends(&host.place).await;
+        let ends = store.last_ends(&host.engine_key).await;
         let mut ends = context.noted(ends).await.unwrap_or_default();
         let mut dead = deaths::reconcile(context, host, &self.sandboxes).await;
         let standing = |sandbox: &Sandbox| {
@@ -177,7 +179,7 @@ fn is_unfinished(sandbox: &Sandbox, here: &Owner) -> bool {
 
 /// Records sandboxes that were never seen: from now on their time counts, and not from a past that nobody knows.
 async fn meet(context: &Context, host: &Host, sandboxes: &[Sandbox], now: &Moment) {
-    let memory = context.options.store.memory(&host.place).await;
+    let memory = context.options.store.memory(&host.engine_key).await;
     let Some(memory) = context.noted(memory).await else {
         return;
     };

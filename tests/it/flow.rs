@@ -67,7 +67,7 @@ impl Flow {
             engine: Arc::new(DemoEngine::with_samples(name.clone())),
             name: name.clone(),
             slots: None,
-            place: "demo".into(),
+            engine_key: "demo".into(),
         };
         let behind = Options {
             max_sandboxes: config.manager.max_sandboxes,

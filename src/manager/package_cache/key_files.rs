@@ -48,7 +48,7 @@ impl KeyFiles {
     /// Finds or makes the folder of a host.
     pub(super) fn open(cache: PackageCache<'_>) -> Result<Self, Failure> {
         let top = &cache.context.options.deps.cache_dir;
-        let folder = top.join("packages").join(&cache.host.place);
+        let folder = top.join("packages").join(&cache.host.engine_key);
         let made = DirBuilder::new()
             .recursive(true)
             .mode(0o700)

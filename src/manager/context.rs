@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{mpsc, watch};
 
-use super::calls::Calls;
+use super::cancellations::Cancellations;
 use super::programs::TemporarySandboxes;
 use super::{Host, Options};
 use crate::domain::{HostName, RequestId, Sandbox, SandboxRef};
@@ -26,7 +26,7 @@ pub(super) struct Context {
     closing: watch::Receiver<bool>,
     locks: Arc<SandboxLocks>,
     /// Requests that can be called off.
-    pub(super) calls: Arc<Calls>,
+    pub(super) cancellations: Arc<Cancellations>,
     /// Sandboxes that end with the program they were made for.
     pub(super) temporary: Arc<TemporarySandboxes>,
     names: Arc<Mutex<HashMap<SandboxRef, String>>>,
@@ -50,7 +50,7 @@ impl Context {
             events,
             closing,
             locks: Arc::default(),
-            calls: Arc::default(),
+            cancellations: Arc::default(),
             temporary: Arc::default(),
             names: Arc::default(),
             recent: Arc::default(),

@@ -91,7 +91,9 @@ impl Manager {
             Command::CopyOut { sandbox, from, to } => {
                 self.answer(id, transfer::copy_out(c, id, sandbox, from, to));
             }
-            Command::CallOff(request) => self.answer(id, async move { c.calls.off(request) }),
+            Command::CallOff(request) => {
+                self.answer(id, async move { c.cancellations.cancel(request) })
+            }
             Command::Runs { host, filter } => self.answer(id, runs::list(c, host, filter)),
             Command::FindRun { host, id: run } => self.answer(id, runs::find(c, host, run)),
             Command::CancelRun { host, run } => self.answer(id, runs::cancel(c, host, run)),

@@ -6,7 +6,7 @@
 
 mod alive;
 mod backoff;
-mod calls;
+mod cancellations;
 mod context;
 mod deaths;
 mod disk;

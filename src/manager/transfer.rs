@@ -87,14 +87,14 @@ async fn watched(
     work: impl Future<Output = Result<(), Failure>>,
 ) -> Result<(), Failure> {
     let mut ticks = tokio::time::interval(TELL_EVERY);
-    let call = context.calls.open(request);
+    let cancellable = context.cancellations.register(request);
     let called_off = || Failure::new(FailureKind::Interrupted, format!("{note} was called off"));
     tokio::pin!(work);
     loop {
         tokio::select! {
             outcome = &mut work => return outcome,
             _ = ticks.tick() => context.progress(request, Note { text: note.to_owned(), done: meter.copied().bytes, total: meter.total() }),
-            () = call.off() => return Err(called_off()),
+            () = cancellable.cancelled() => return Err(called_off()),
             () = context.closing() => return Err(called_off()),
         }
     }

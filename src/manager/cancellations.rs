@@ -10,33 +10,33 @@ use crate::protocol::{Failure, FailureKind, Reply};
 
 /// The requests that listen.
 #[derive(Debug, Default)]
-pub(super) struct Calls(Mutex<HashMap<RequestId, Arc<Notify>>>);
+pub(super) struct Cancellations(Mutex<HashMap<RequestId, Arc<Notify>>>);
 
 /// A request that listens until this is dropped.
 #[derive(Debug)]
-pub(super) struct Call {
-    calls: Arc<Calls>,
+pub(super) struct Cancellable {
+    cancellations: Arc<Cancellations>,
     request: RequestId,
-    off: Arc<Notify>,
+    notify: Arc<Notify>,
 }
 
-impl Calls {
+impl Cancellations {
     /// Lets a request listen.
-    pub(super) fn open(self: &Arc<Self>, request: RequestId) -> Call {
-        let off = Arc::new(Notify::new());
-        self.lock().insert(request, Arc::clone(&off));
-        Call {
-            calls: Arc::clone(self),
+    pub(super) fn register(self: &Arc<Self>, request: RequestId) -> Cancellable {
+        let notify = Arc::new(Notify::new());
+        self.lock().insert(request, Arc::clone(&notify));
+        Cancellable {
+            cancellations: Arc::clone(self),
             request,
-            off,
+            notify,
         }
     }
 
-    /// Calls a request off; its own reply says how it ended.
-    pub(super) fn off(&self, request: RequestId) -> Result<Reply, Failure> {
+    /// Cancels a request; its own reply says how it ended.
+    pub(super) fn cancel(&self, request: RequestId) -> Result<Reply, Failure> {
         match self.lock().get(&request) {
-            Some(off) => {
-                off.notify_one();
+            Some(notify) => {
+                notify.notify_one();
                 Ok(Reply::Done)
             }
             None => Err(Failure::new(
@@ -51,15 +51,15 @@ impl Calls {
     }
 }
 
-impl Call {
+impl Cancellable {
     /// Waits until the request is called off.
-    pub(super) async fn off(&self) {
-        self.off.notified().await;
+    pub(super) async fn cancelled(&self) {
+        self.notify.notified().await;
     }
 }
 
-impl Drop for Call {
+impl Drop for Cancellable {
     fn drop(&mut self) {
-        self.calls.lock().remove(&self.request);
+        self.cancellations.lock().remove(&self.request);
     }
 }

@@ -64,7 +64,9 @@ pub mod text;
 pub mod tui;
 pub mod ui;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
 
 use app::Settings;
 use cli::{Cli, CliContext, Global, Verb};
@@ -81,13 +83,26 @@ pub fn run() -> u8 {
         Ok(cli) => cli,
         Err(code) => return code,
     };
-    match prepare(&cli) {
-        Ok(code) => code,
-        Err(failure) => cli::refuse(&failure, &cli.global),
-    }
+    start(&cli).unwrap_or_else(|error| cli::refuse(&as_failure(&error), &cli.global))
 }
 
-fn prepare(cli: &Cli) -> Result<u8, Failure> {
+/// Returns the failure that ended the program; any other error is a fault of its own, told with all its causes.
+fn as_failure(error: &anyhow::Error) -> Failure {
+    let known = error.downcast_ref::<Failure>().cloned();
+    known.unwrap_or_else(|| Failure::new(FailureKind::Internal, format!("{error:#}")))
+}
+
+/// What both front ends start from.
+struct Start<'a> {
+    global: &'a Global,
+    options: LoadOptions,
+    /// The state directory; one that cannot be made costs the log and shared slots, and `doctor` says so.
+    state: Option<PathBuf>,
+    config: Config,
+    store: Store,
+}
+
+fn start(cli: &Cli) -> anyhow::Result<u8> {
     let engine = cli.global.engine.as_deref().map(str::parse).transpose();
     let engine = engine.map_err(|message: String| {
         Failure::new(FailureKind::Invalid, format!("--engine: {message}"))
@@ -101,7 +116,6 @@ fn prepare(cli: &Cli) -> Result<u8, Failure> {
         return Ok(code);
     }
     let state = Paths::new(&options.environment).state_dir;
-    // A state directory that cannot be made costs the log and shared slots; `doctor` says so.
     let state = create_private(&state, options.environment.uid())
         .is_ok()
         .then_some(state);
@@ -109,21 +123,24 @@ fn prepare(cli: &Cli) -> Result<u8, Failure> {
     let lasting = state.as_deref();
     let store = Store::open(lasting.filter(|_| options.engine != Some(EngineKind::Demo)));
     let config = Config::load(&options)?;
-    let store = kept(store, &config);
+    let store = with_retention(store, &config);
     let log = state
         .as_deref()
         .and_then(|dir| logging::start(dir, &config.log_level, cli.global.verbose));
     if let (Some(dir), true) = (&log, cli.global.verbose > 0) {
         cli::tell(&format!("log: {}", dir.display()));
     }
-    let runtime = runtime(cli.verb.is_some())?;
-    let code = if let Some(verb) = &cli.verb {
-        let (host, config) = runtime.block_on(chosen(config, state.as_deref()))?;
-        let served = serve((host, store), config, verb, &cli.global, &options);
-        runtime.block_on(served)
-    } else {
-        let around = (&options.environment, state.as_deref());
-        runtime.block_on(dashboard(config, store, &cli.global, around))?
+    let start = Start {
+        global: &cli.global,
+        options,
+        state,
+        config,
+        store,
+    };
+    let runtime = runtime(cli.verb.is_some()).context("starting failed")?;
+    let code = match &cli.verb {
+        Some(verb) => runtime.block_on(serve(start, verb))?,
+        None => runtime.block_on(dashboard(start))?,
     };
     // Reading standard input cannot be called off; it must not keep a finished program waiting.
     runtime.shutdown_background();
@@ -132,25 +149,18 @@ fn prepare(cli: &Cli) -> Result<u8, Failure> {
 
 /// A verb has one thing to do, and passing it between threads costs more than it saves; the dashboard must draw while the
 /// manager works.
-fn runtime(one_thread: bool) -> Result<tokio::runtime::Runtime, Failure> {
+fn runtime(one_thread: bool) -> std::io::Result<tokio::runtime::Runtime> {
     let mut builder = if one_thread {
         tokio::runtime::Builder::new_current_thread()
     } else {
         tokio::runtime::Builder::new_multi_thread()
     };
-    let runtime = builder.enable_all().worker_threads(2).build();
-    runtime
-        .map_err(|error| Failure::new(FailureKind::Internal, format!("starting failed: {error}")))
+    builder.enable_all().worker_threads(2).build()
 }
 
 /// Starts the manager, runs the verb, and sees the manager out.
-async fn serve(
-    (host, store): (Host, Store),
-    config: Config,
-    verb: &Verb,
-    global: &Global,
-    options: &LoadOptions,
-) -> u8 {
+async fn serve(start: Start<'_>, verb: &Verb) -> Result<u8, Failure> {
+    let (host, config) = choose_engine(start.config, start.state.as_deref()).await?;
     let handles_interrupt = matches!(
         verb,
         Verb::Exec(_) | Verb::Run(_) | Verb::Shell { .. } | Verb::Files(_) | Verb::Output { .. }
@@ -159,39 +169,41 @@ async fn serve(
     let shutdown = async {
         let _ = closed.await;
     };
-    let manager_options = manager_options(&config, Source::Cli, store.clone());
+    let manager_options = manager_options(&config, Source::Cli, start.store.clone());
     let (handle, events, manager) = manager::spawn(vec![host], manager_options, shutdown);
-    let mut context = CliContext::new(handle, events, config, global, &store);
+    let mut context = CliContext::new(handle, events, config, start.global, &start.store);
     let code = tokio::select! {
-        code = cli::run(&mut context, verb, options) => code,
+        code = cli::run(&mut context, verb, &start.options) => code,
         asked = signals::asked_to_end(!handles_interrupt) => asked.exit_code(),
     };
     let _ = close.send(());
     drop(context);
     let _ = manager.await;
-    code
+    Ok(code)
 }
 
 /// Chooses the engine, and the settings that go with it.
-async fn chosen(config: Config, state: Option<&Path>) -> Result<(Host, Config), Failure> {
+async fn choose_engine(config: Config, state: Option<&Path>) -> Result<(Host, Config), Failure> {
     let host = engine_select::host(&config, state).await?;
     let config = config.for_engine(host.engine.kind());
     Ok((host, config))
 }
 
 /// Shows the dashboard, starts the manager behind it, and sees the manager out.
-async fn dashboard(
-    config: Config,
-    store: Store,
-    global: &Global,
-    (environment, state): (&Environment, Option<&Path>),
-) -> Result<u8, Failure> {
-    let theme = tui::theme(&config.ui, environment);
+async fn dashboard(start: Start<'_>) -> Result<u8, Failure> {
+    let Start {
+        global,
+        options,
+        state,
+        config,
+        store,
+    } = start;
+    let theme = tui::theme(&config.ui, &options.environment);
     let demo = config.engine == Some(EngineKind::Demo);
     let first = settings(config.clone(), global, demo)?;
     let mut behind = None;
     let connect = async {
-        let (host, config) = chosen(config, state).await?;
+        let (host, config) = choose_engine(config, state.as_deref()).await?;
         let settings = settings(config, global, demo)?;
         let options = manager_options(&settings.config, Source::Tui, store);
         let (close, closed) = tokio::sync::oneshot::channel::<()>();
@@ -205,7 +217,7 @@ async fn dashboard(
             settings,
         })
     };
-    let code = Box::pin(tui::run(first, theme, state, connect)).await;
+    let code = Box::pin(tui::run(first, theme, state.as_deref(), connect)).await;
     if let Some((close, manager)) = behind {
         let _ = close.send(());
         let _ = manager.await;
@@ -246,7 +258,7 @@ fn manager_options(config: &Config, source: Source, store: Store) -> Options {
 }
 
 /// Gives the record its limits; simulated sandboxes end with the process, and so does what is known of them.
-fn kept(store: Store, config: &Config) -> Store {
+fn with_retention(store: Store, config: &Config) -> Store {
     let store = match config.engine {
         Some(EngineKind::Demo) => Store::open(None),
         _ => store,

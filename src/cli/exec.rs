@@ -86,16 +86,19 @@ fn spec(args: &ExecArgs, sandbox: &Sandbox) -> Result<ExecSpec, Failure> {
         spec.stdin = StdinMode::Piped;
     }
     if args.tty {
-        spec.tty = Some(terminal_size().unwrap_or(TtySize {
-            columns: 80,
-            rows: 24,
-        }));
-        spec.env.push((
-            "TERM".to_owned(),
-            std::env::var("TERM").unwrap_or_else(|_| "xterm-256color".to_owned()),
-        ));
+        add_terminal(&mut spec);
     }
     Ok(spec)
+}
+
+/// Gives a command a terminal like ours.
+fn add_terminal(spec: &mut ExecSpec) {
+    spec.tty = Some(terminal_size().unwrap_or(TtySize {
+        columns: 80,
+        rows: 24,
+    }));
+    let term = std::env::var("TERM").unwrap_or_else(|_| "xterm-256color".to_owned());
+    spec.env.push(("TERM".to_owned(), term));
 }
 
 fn timeout(given: Option<f64>, sandbox: &Sandbox) -> Result<Option<Duration>, Failure> {
@@ -225,14 +228,7 @@ pub(super) async fn shell(
     let mut spec = ExecSpec::new(identity::exec_id(), argv);
     spec.user = user.map(str::to_owned);
     spec.stdin = StdinMode::Piped;
-    spec.tty = Some(terminal_size().unwrap_or(TtySize {
-        columns: 80,
-        rows: 24,
-    }));
-    spec.env.push((
-        "TERM".to_owned(),
-        std::env::var("TERM").unwrap_or_else(|_| "xterm-256color".to_owned()),
-    ));
+    add_terminal(&mut spec);
     terminal(cli, &sandbox, spec).await
 }
 

@@ -14,7 +14,7 @@ use super::session::unexpected;
 use super::spec::in_flags;
 use super::stream::InputFrom;
 use super::{CliContext, exit, identity};
-use crate::code::{self, Around, Finding, Report, Severity, Verdict, Wanted};
+use crate::code::{self, Around, Finding, Severity, Verdict, Wanted};
 use crate::config::{Config, DEFAULT_TOML, NewSandbox, key_value};
 use crate::domain::{HostName, SandboxRef, StdinMode};
 use crate::protocol::{Action, Command, Failure, FailureKind, Place, Prepared, Program, Reply};
@@ -57,7 +57,9 @@ async fn try_run(cli: &mut CliContext, args: &RunArgs) -> Outcome<u8> {
     if !may_run(cli, policy.verdict(findings), args) {
         return denied(cli, &source, findings);
     }
-    let program = program(cli, args, &source, (&report, around))?;
+    let program = program(cli, args, &source, around)?;
+    // What cannot be read is told before anything is made.
+    merge(&program.wanted, &source.language, &report.packages)?;
     let shown = shown_env(&program.env);
     let prepared = prepare(cli, place, program).await?;
     let made = args
@@ -185,11 +187,9 @@ fn program(
     cli: &CliContext,
     args: &RunArgs,
     source: &Source,
-    (report, around): (&Report, Around),
+    around: Around,
 ) -> Result<Program, Failure> {
     let wanted = args.deps.as_deref().map_or(Wanted::Detected, Wanted::parse);
-    // What cannot be read is told before anything is made.
-    merge(&wanted, &source.language, &report.packages)?;
     let env = args
         .env
         .iter()

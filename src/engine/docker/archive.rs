@@ -61,14 +61,10 @@ pub(super) async fn pack(
 }
 
 /// Size and time of a big file as the engine sees it, with its path as text.
-async fn look(
-    client: &Client,
-    id: &SandboxId,
-    path: &SandboxPath,
-) -> Option<(String, (u64, DateTime<Utc>))> {
+async fn look(client: &Client, id: &SandboxId, path: &SandboxPath) -> Option<(String, PlainFile)> {
     let words = std::str::from_utf8(path.as_bytes()).ok()?.to_owned();
     let seen = plain_file(client, id, &words).await?;
-    is_worth_it(client, seen.0).then_some((words, seen))
+    is_worth_it(client, seen.size).then_some((words, seen))
 }
 
 /// Tells whether the engine's archive is the better way for a file of this size: not over a network, which may be slow.
@@ -76,12 +72,15 @@ pub(super) fn is_worth_it(client: &Client, size: u64) -> bool {
     matches!(client.endpoint, Endpoint::Unix(_)) && (BIG..=HUGE).contains(&size)
 }
 
-/// Size and time of a plain file as the engine sees it.
-pub(super) async fn plain_file(
-    client: &Client,
-    id: &SandboxId,
-    path: &str,
-) -> Option<(u64, DateTime<Utc>)> {
+/// A plain file as the engine sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PlainFile {
+    pub(super) size: u64,
+    pub(super) modified_at: DateTime<Utc>,
+}
+
+/// Looks at a plain file; `None` for anything else.
+pub(super) async fn plain_file(client: &Client, id: &SandboxId, path: &str) -> Option<PlainFile> {
     let options = ContainerArchiveInfoOptionsBuilder::new().path(path).build();
     let info = client
         .docker
@@ -91,11 +90,14 @@ pub(super) async fn plain_file(
     let time = DateTime::parse_from_rfc3339(&info.modification_time?).ok()?;
     // The bits above the permissions are set for everything that is not a plain file.
     let size = u64::try_from(info.size).ok()?;
-    (info.file_mode >> 9 == 0).then_some((size, time.to_utc()))
+    (info.file_mode >> 9 == 0).then(|| PlainFile {
+        size,
+        modified_at: time.to_utc(),
+    })
 }
 
-fn is_same(entry: &FileEntry, (size, modified_at): (u64, DateTime<Utc>)) -> bool {
-    entry.kind == FileKind::File && entry.size == size && entry.modified_at == modified_at
+fn is_same(entry: &FileEntry, seen: PlainFile) -> bool {
+    entry.kind == FileKind::File && entry.size == seen.size && entry.modified_at == seen.modified_at
 }
 
 /// Reads an archive up to the file's first byte; returns its size and what follows.

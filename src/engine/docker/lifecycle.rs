@@ -30,7 +30,7 @@ pub(super) async fn bring_guest(client: &Client, id: &SandboxId) -> Result<()> {
         name.as_bytes(),
         guest::PROGRAM,
         tar::EntryType::Regular,
-        (0, 0),
+        UserIds::ROOT,
     );
     upload(client, id, "/", guest).await
 }
@@ -82,7 +82,12 @@ fn explain_create(spec: &SandboxSpec, error: Error) -> EngineError {
 }
 
 async fn fill_and_start(client: &Client, id: &SandboxId, spec: &SandboxSpec) -> Result<()> {
-    let guest = archive(b"guest", guest::PROGRAM, tar::EntryType::Regular, (0, 0));
+    let guest = archive(
+        b"guest",
+        guest::PROGRAM,
+        tar::EntryType::Regular,
+        UserIds::ROOT,
+    );
     upload(client, id, wire::GUEST_DIR, guest).await?;
     let own = [work_dir(spec), written_shelf(spec)];
     for folder in own.into_iter().flatten() {
@@ -110,16 +115,27 @@ fn written_shelf(spec: &SandboxSpec) -> Option<&SandboxPath> {
     written.map(|shelf| &shelf.target)
 }
 
+/// Who owns a file in a container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct UserIds {
+    uid: u64,
+    gid: u64,
+}
+
+impl UserIds {
+    const ROOT: Self = Self { uid: 0, gid: 0 };
+}
+
 /// Packs one file; never compressed, because engines have run hostile decompressors for that.
-fn archive(name: &[u8], content: &[u8], kind: tar::EntryType, (uid, gid): (u64, u64)) -> Bytes {
+fn archive(name: &[u8], content: &[u8], kind: tar::EntryType, owner: UserIds) -> Bytes {
     let mut header = tar::Header::new_gnu();
     for (byte, to) in name.iter().zip(header.as_old_mut().name.iter_mut()) {
         *to = *byte;
     }
     header.set_entry_type(kind);
     header.set_mode(0o755);
-    header.set_uid(uid);
-    header.set_gid(gid);
+    header.set_uid(owner.uid);
+    header.set_gid(owner.gid);
     header.set_size(content.len() as u64);
     header.set_cksum();
     let mut builder = tar::Builder::new(Vec::new());
@@ -138,23 +154,27 @@ async fn upload(client: &Client, id: &SandboxId, path: &str, archive: Bytes) -> 
 }
 
 /// Finds the numbers of a user given as `uid`, `uid:gid` or a name of the image.
-async fn user_ids(client: &Client, id: &SandboxId, user: &str) -> Result<(u64, u64)> {
+async fn user_ids(client: &Client, id: &SandboxId, user: &str) -> Result<UserIds> {
     let (name, group) = user.split_once(':').unwrap_or((user, ""));
     let group: Option<u64> = group.parse().ok();
     if let Ok(uid) = name.parse() {
-        return Ok((uid, group.unwrap_or(0)));
+        let gid = group.unwrap_or(0);
+        return Ok(UserIds { uid, gid });
     }
-    let (uid, gid) = passwd_entry(client, id, name).await.ok_or_else(|| {
+    let found = passwd_entry(client, id, name).await.ok_or_else(|| {
         EngineError::new(
             FailureKind::Invalid,
             format!("the image has no user `{name}`"),
         )
         .with_hint("give the user as uid:gid")
     })?;
-    Ok((uid, group.unwrap_or(gid)))
+    Ok(UserIds {
+        gid: group.unwrap_or(found.gid),
+        ..found
+    })
 }
 
-async fn passwd_entry(client: &Client, id: &SandboxId, name: &str) -> Option<(u64, u64)> {
+async fn passwd_entry(client: &Client, id: &SandboxId, name: &str) -> Option<UserIds> {
     let options = DownloadFromContainerOptionsBuilder::new()
         .path("/etc/passwd")
         .build();
@@ -173,7 +193,10 @@ async fn passwd_entry(client: &Client, id: &SandboxId, name: &str) -> Option<(u6
         .lines()
         .find(|line| line.split(':').next() == Some(name))?;
     let mut fields = line.split(':').skip(2);
-    Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+    Some(UserIds {
+        uid: fields.next()?.parse().ok()?,
+        gid: fields.next()?.parse().ok()?,
+    })
 }
 
 /// Removes what an interrupted create of exactly this specification left.

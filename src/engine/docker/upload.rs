@@ -36,7 +36,12 @@ pub(super) async fn unpack(
         && archive::is_worth_it(client, entry.size)
         && let Some((held, folder)) = room(client, guests, id, path).await?
     {
-        let sent = send(client, id, &folder, (entry, &held.entry), tree).await;
+        let upload = Upload {
+            folder: &folder,
+            entry,
+            place: &held.entry,
+        };
+        let sent = upload.send(client, id, tree).await;
         return match sent {
             Ok(()) => held.settle().await,
             Err(error) => Err(error),
@@ -63,7 +68,11 @@ async fn room(
     let folder = words.rsplit_once('/').map_or("/", |(folder, _)| folder);
     let name = String::from_utf8_lossy(&held.entry.name);
     let seen = archive::plain_file(client, id, &format!("{folder}/{name}")).await;
-    let is_there = seen == Some((0, held.entry.modified_at));
+    let is_there = seen
+        == Some(archive::PlainFile {
+            size: 0,
+            modified_at: held.entry.modified_at,
+        });
     Ok(is_there.then(|| (held, folder.to_owned())))
 }
 
@@ -73,41 +82,50 @@ async fn has_read_only_root(client: &Client, id: &SandboxId) -> bool {
     config.is_some_and(|config| config.readonly_rootfs == Some(true))
 }
 
-/// Sends an archive that holds the file under the name that is kept for it.
-async fn send(
-    client: &Client,
-    id: &SandboxId,
-    folder: &str,
-    (entry, place): (&FileEntry, &FileEntry),
-    tree: TreeStream,
-) -> Result<()> {
-    let (tell, told) = mpsc::channel();
-    let head = header(entry, place).map_err(|error| EngineError::internal(error.to_string()))?;
-    let content = exactly(tree, entry.size).map(move |piece| {
-        piece.map_err(|error| {
-            let words = error.message.clone();
-            let _ = tell.send(error);
-            io::Error::other(words)
+/// A file on its way to a place that is kept for it.
+struct Upload<'a> {
+    folder: &'a str,
+    entry: &'a FileEntry,
+    place: &'a FileEntry,
+}
+
+impl Upload<'_> {
+    /// Sends an archive that holds the file under the name that is kept for it.
+    async fn send(&self, client: &Client, id: &SandboxId, tree: TreeStream) -> Result<()> {
+        let Self {
+            folder,
+            entry,
+            place,
+        } = *self;
+        let (tell, told) = mpsc::channel();
+        let head =
+            header(entry, place).map_err(|error| EngineError::internal(error.to_string()))?;
+        let content = exactly(tree, entry.size).map(move |piece| {
+            piece.map_err(|error| {
+                let words = error.message.clone();
+                let _ = tell.send(error);
+                io::Error::other(words)
+            })
+        });
+        let padded = entry.size.next_multiple_of(BLOCK as u64) - entry.size;
+        let tail = BytesMut::zeroed(usize::try_from(padded).unwrap_or(0) + 2 * BLOCK).freeze();
+        let archive = stream::iter([Ok(head)]).chain(content);
+        let archive = archive.chain(stream::iter([Ok(tail)]));
+        let options = UploadToContainerOptionsBuilder::new().path(folder).build();
+        let docker = client.docker.clone().with_timeout(PATIENCE);
+        let sent = docker
+            .upload_to_container(
+                id.as_str(),
+                Some(options),
+                bollard::body_try_stream(archive),
+            )
+            .await;
+        // If the file could not be read here, the engine knows only that something was cut off.
+        sent.map_err(|error| {
+            let here = told.try_recv().ok();
+            here.unwrap_or_else(|| convert::error("writing a file", error))
         })
-    });
-    let padded = entry.size.next_multiple_of(BLOCK as u64) - entry.size;
-    let tail = BytesMut::zeroed(usize::try_from(padded).unwrap_or(0) + 2 * BLOCK).freeze();
-    let archive = stream::iter([Ok(head)]).chain(content);
-    let archive = archive.chain(stream::iter([Ok(tail)]));
-    let options = UploadToContainerOptionsBuilder::new().path(folder).build();
-    let docker = client.docker.clone().with_timeout(PATIENCE);
-    let sent = docker
-        .upload_to_container(
-            id.as_str(),
-            Some(options),
-            bollard::body_try_stream(archive),
-        )
-        .await;
-    // If the file could not be read here, the engine knows only that something was cut off.
-    sent.map_err(|error| {
-        let here = told.try_recv().ok();
-        here.unwrap_or_else(|| convert::error("writing a file", error))
-    })
+    }
 }
 
 /// Writes what stands before the content: the exact time as an attribute, then the header that everybody knows.

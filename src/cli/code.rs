@@ -36,7 +36,7 @@ impl Source {
         let named = args
             .lang
             .as_deref()
-            .map(|word| named(word, languages))
+            .map(|word| language_of(word, languages))
             .transpose()?;
         let file = args.file.clone().filter(|file| file.as_os_str() != "-");
         let bytes = match &file {
@@ -78,7 +78,7 @@ impl Source {
     }
 }
 
-fn named(word: &str, languages: &Languages) -> Result<Language, Failure> {
+fn language_of(word: &str, languages: &Languages) -> Result<Language, Failure> {
     languages.by_word(word).ok_or_else(|| {
         Failure::new(FailureKind::Invalid, languages.unknown(word))
             .with_hint(format!("there is: {}", languages.names()))

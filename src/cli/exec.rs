@@ -36,7 +36,7 @@ async fn try_exec(cli: &mut CliContext, args: &ExecArgs) -> Outcome<u8> {
     let sandbox = cli.session.find(&args.name).await?;
     let spec = spec(args, &sandbox)?;
     if args.detach {
-        return detached(cli, &sandbox, spec).await;
+        return run_detached(cli, &sandbox, spec).await;
     }
     if spec.tty.is_some() {
         return terminal(cli, &sandbox, spec).await;
@@ -52,10 +52,10 @@ async fn try_exec(cli: &mut CliContext, args: &ExecArgs) -> Outcome<u8> {
         input,
         fields: Map::new(),
     };
-    piped(cli, piped_run).await
+    run_piped(cli, piped_run).await
 }
 
-async fn detached(cli: &mut CliContext, sandbox: &Sandbox, spec: ExecSpec) -> Outcome<u8> {
+async fn run_detached(cli: &mut CliContext, sandbox: &Sandbox, spec: ExecSpec) -> Outcome<u8> {
     super::detach::start(cli, sandbox, &spec).await?;
     match cli.format {
         Format::Text => print::line(spec.id.as_str())?,
@@ -130,7 +130,7 @@ pub(super) struct Piped<'a> {
 }
 
 /// Runs a command with its streams joined to ours, or gathered for JSON.
-pub(super) async fn piped(cli: &mut CliContext, piped: Piped<'_>) -> Outcome<u8> {
+pub(super) async fn run_piped(cli: &mut CliContext, piped: Piped<'_>) -> Outcome<u8> {
     let Piped {
         sandbox,
         spec,

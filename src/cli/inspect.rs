@@ -12,7 +12,7 @@ use crate::protocol::{Command, Epitaph, Failure, FailureKind, Reply};
 pub(super) async fn inspect(cli: &mut CliContext, name: &str) -> Outcome<u8> {
     let sandbox = match cli.session.find(name).await {
         Err(Stop::Failed(failure)) if failure.kind == FailureKind::NotFound => {
-            return remembered(cli, name, failure).await;
+            return show_remembered(cli, name, failure).await;
         }
         found => found?,
     };
@@ -42,7 +42,7 @@ fn lines(facts: &[Fact]) -> String {
 }
 
 /// Tells what is remembered of a sandbox that is gone. It is still not found, and the exit code says so.
-async fn remembered(cli: &mut CliContext, name: &str, missing: Failure) -> Outcome<u8> {
+async fn show_remembered(cli: &mut CliContext, name: &str, missing: Failure) -> Outcome<u8> {
     let (host, wanted) = (cli.host(), name.rsplit('/').next().unwrap_or(name));
     let command = Command::Remember {
         host,

@@ -76,7 +76,7 @@ async fn write_all(mut pieces: mpsc::Receiver<OutputChunk>, raw: bool) -> io::Re
 ///
 /// A pipe is opened anew, because whoever shares it with us would not expect that it does not wait; it is then written on
 /// this thread, and no other has to be woken for every piece. Anything else is written by a thread that may wait.
-fn opened(stream: &impl AsFd) -> io::Result<Box<dyn AsyncWrite + Send + Unpin>> {
+fn open_writer(stream: &impl AsFd) -> io::Result<Box<dyn AsyncWrite + Send + Unpin>> {
     let stream = stream.as_fd();
     let name = format!("/proc/self/fd/{}", stream.as_raw_fd());
     if let Ok(pipe) = pipe::OpenOptions::new().open_sender(name) {
@@ -96,7 +96,7 @@ struct Sink {
 impl Sink {
     fn new(stream: &(impl AsFd + IsTerminal), raw: bool) -> io::Result<Self> {
         Ok(Self {
-            writer: opened(stream)?,
+            writer: open_writer(stream)?,
             safe: (stream.is_terminal() && !raw).then(SafeStream::new),
             text: String::new(),
         })

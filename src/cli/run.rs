@@ -55,7 +55,7 @@ async fn try_run(cli: &mut CliContext, args: &RunArgs) -> Outcome<u8> {
         note_findings(findings);
     }
     if !may_run(cli, policy.verdict(findings), args) {
-        return denied(cli, &source, findings);
+        return report_denied(cli, &source, findings);
     }
     let program = program(cli, args, &source, around)?;
     // What cannot be read is told before anything is made.
@@ -165,7 +165,7 @@ fn ask() -> bool {
 }
 
 /// Says that the policy does not let it run.
-fn denied(cli: &CliContext, source: &Source, findings: &[Finding]) -> Outcome<u8> {
+fn report_denied(cli: &CliContext, source: &Source, findings: &[Finding]) -> Outcome<u8> {
     match cli.format {
         Format::Json => print::json(&json!({
             "run": null, "sandbox": null, "status": "denied", "exit_code": null, "signal": null,
@@ -318,7 +318,7 @@ async fn start(
         input,
         fields,
     };
-    exec::piped(cli, piped).await
+    exec::run_piped(cli, piped).await
 }
 
 /// Removes the fresh sandbox; should that fail, the manager tries once more at its end.

@@ -90,7 +90,7 @@ impl SupervisedRun {
             tokio::select! {
                 event = cli.session.event() => match event? {
                     Event::Ended { stream, .. } if stream == self.stream => return Ok(()),
-                    Event::Replied { request, outcome } => self.replied(request, outcome.is_ok()),
+                    Event::Replied { request, outcome } => self.on_reply(request, outcome.is_ok()),
                     _ => {}
                 },
                 Some(given) = self.inputs.recv(), if is_free => self.give(cli, given)?,
@@ -108,7 +108,7 @@ impl SupervisedRun {
         Ok(())
     }
 
-    fn replied(&mut self, request: RequestId, was_taken: bool) {
+    fn on_reply(&mut self, request: RequestId, was_taken: bool) {
         if let Some((_, taken)) = self.asked.take_if(|(asked, _)| *asked == request) {
             // Whoever sent it may be gone.
             let _ = taken.send(was_taken);

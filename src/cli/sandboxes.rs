@@ -103,7 +103,7 @@ fn reap_in(standing: Option<&Standing>) -> String {
 /// `create`.
 pub(super) async fn create(cli: &mut CliContext, args: &CreateArgs) -> Outcome<u8> {
     let (owner, token) = (identity::owner(OwnerKind::Cli), identity::random_word());
-    let spec = spec::asked(args)
+    let spec = spec::new_sandbox(args)
         .build(&cli.config, owner, token)
         .map_err(spec::in_flags)?;
     let host = cli.host();
@@ -150,14 +150,14 @@ pub(super) async fn act(cli: &mut CliContext, names: &[String], action: Action) 
         };
         results.push((
             name.clone(),
-            outcome.map_err(|failure| named(name, action, failure)),
+            outcome.map_err(|failure| name_failure(name, action, failure)),
         ));
     }
     report(cli.format, &results)
 }
 
 /// Says which of several sandboxes a failure is about.
-fn named(name: &str, action: Action, failure: Failure) -> Failure {
+fn name_failure(name: &str, action: Action, failure: Failure) -> Failure {
     if failure.message.contains(name) {
         return failure;
     }

@@ -8,7 +8,7 @@ use crate::protocol::Failure;
 const FLAGS: [&str; 7] = ["memory", "cpus", "pids", "workdir", "env", "label", "mount"];
 
 /// Reads the flags.
-pub(super) fn asked(args: &CreateArgs) -> NewSandbox {
+pub(super) fn new_sandbox(args: &CreateArgs) -> NewSandbox {
     NewSandbox {
         name: args.name.clone(),
         profile: args.profile.clone(),

@@ -101,8 +101,8 @@ impl<'a> Follower<'a> {
                     return Ok(Followed { end, took, output: self.output, closed });
                 },
                 read = stdin.read(&mut buffer), if reading => self.send(read.unwrap_or(0), &buffer)?,
-                _ = interrupt.recv() => self.interrupted()?,
-                _ = resize.recv(), if resizes => self.resized()?,
+                _ = interrupt.recv() => self.on_interrupt()?,
+                _ = resize.recv(), if resizes => self.on_resize()?,
             }
         }
     }
@@ -182,7 +182,7 @@ impl<'a> Follower<'a> {
         Ok(())
     }
 
-    fn interrupted(&mut self) -> Outcome {
+    fn on_interrupt(&mut self) -> Outcome {
         if self.reader != Reader::Reads {
             return Err(Stop::Failed(Failure::new(
                 FailureKind::Interrupted,
@@ -194,7 +194,7 @@ impl<'a> Follower<'a> {
         Ok(())
     }
 
-    fn resized(&mut self) -> Outcome {
+    fn on_resize(&mut self) -> Outcome {
         if let Some(size) = terminal_size() {
             self.session.submit(Command::Resize {
                 stream: self.stream,
@@ -216,7 +216,7 @@ fn listen(kind: SignalKind) -> Outcome<Signal> {
 }
 
 /// Waits until everything is written; whoever interrupted does not wait for a blocked reader.
-async fn written(writer: Writer, ended: Ended) -> std::io::Result<()> {
+async fn write_out(writer: Writer, ended: Ended) -> std::io::Result<()> {
     if ended != Ended::Cancelled {
         return writer.finish().await;
     }
@@ -237,7 +237,7 @@ pub(super) fn terminal_size() -> Option<TtySize> {
 pub(super) async fn finish(followed: Followed) -> Outcome<(ExecEnd, Duration)> {
     let closed = followed.closed && followed.end.ended == Ended::Cancelled;
     if let Output::Through(writer) = followed.output {
-        match written(writer, followed.end.ended).await {
+        match write_out(writer, followed.end.ended).await {
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
                 return Err(Stop::ClosedPipe);
             }

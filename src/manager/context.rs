@@ -101,7 +101,7 @@ impl Context {
     }
 
     /// Remembers the memory that a sandbox uses, for the case that it dies.
-    pub(super) fn sampled(&self, sandbox: &SandboxRef, memory: u64) {
+    pub(super) fn add_memory_sample(&self, sandbox: &SandboxRef, memory: u64) {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         let known = recent.entry(sandbox.clone()).or_default();
         known.push_back(memory);
@@ -117,7 +117,7 @@ impl Context {
     }
 
     /// Tells the first trouble with the record; work goes on without it. Returns what there is.
-    pub(super) async fn noted<T>(&self, outcome: Result<T, Failure>) -> Option<T> {
+    pub(super) async fn ok_or_warn<T>(&self, outcome: Result<T, Failure>) -> Option<T> {
         match outcome {
             Ok(value) => Some(value),
             Err(failure) => {
@@ -140,7 +140,7 @@ impl Context {
         if let Ok(place) = self.engine_key(sandbox) {
             let name = self.name_of(sandbox);
             let touched = self.options.store.touch(place, &sandbox.id, &name, at);
-            self.noted(touched.await).await;
+            self.ok_or_warn(touched.await).await;
         }
     }
 

@@ -30,8 +30,12 @@ pub(super) async fn reconcile(
     sandboxes: &[Sandbox],
 ) -> HashMap<SandboxId, Death> {
     let store = &context.options.store;
-    let known = context.noted(store.deaths(&host.engine_key).await).await;
-    let memory = context.noted(store.memory(&host.engine_key).await).await;
+    let known = context
+        .ok_or_warn(store.deaths(&host.engine_key).await)
+        .await;
+    let memory = context
+        .ok_or_warn(store.memory(&host.engine_key).await)
+        .await;
     let (Some(known), Some(memory)) = (known, memory) else {
         return HashMap::new();
     };
@@ -41,16 +45,16 @@ pub(super) async fn reconcile(
         match sandbox.phase {
             Phase::Running | Phase::Paused if is_known => {
                 let revived = store.revive(&host.engine_key, &sandbox.reference.id);
-                context.noted(revived.await).await;
+                context.ok_or_warn(revived.await).await;
             }
-            Phase::Stopped | Phase::Dead if !is_known => witness.stopped(sandbox).await,
+            Phase::Stopped | Phase::Dead if !is_known => witness.explain_stop(sandbox).await,
             _ => {}
         }
     }
     let here: HashSet<&SandboxId> = sandboxes.iter().map(|s| &s.reference.id).collect();
     for (id, (_, name)) in &memory.uses {
         if !here.contains(id) && !known.contains_key(id) {
-            witness.gone(id, name).await;
+            witness.explain_absence(id, name).await;
         }
     }
     let mut all: HashMap<_, _> = known
@@ -80,7 +84,7 @@ impl<'a> Witness<'a> {
     }
 
     /// Finds out why a sandbox does not run any more.
-    async fn stopped(&mut self, sandbox: &Sandbox) {
+    async fn explain_stop(&mut self, sandbox: &Sandbox) {
         let id = &sandbox.reference.id;
         let asking = self.host.engine.inspect(id);
         let Ok(Ok(details)) = tokio::time::timeout(ASKING, asking).await else {
@@ -102,11 +106,12 @@ impl<'a> Witness<'a> {
             by: evidence.meant.and(intent).map(|intent| intent.by.in_full()),
             ..told
         };
-        self.bury(&sandbox.reference, &sandbox.name, death).await;
+        self.record_death(&sandbox.reference, &sandbox.name, death)
+            .await;
     }
 
     /// Finds out why a sandbox is not there any more.
-    async fn gone(&mut self, id: &SandboxId, name: &str) {
+    async fn explain_absence(&mut self, id: &SandboxId, name: &str) {
         let intent = self.intent(id, Utc::now()).await;
         let removal = self.past().await.iter().rev();
         let mut removal = removal.filter(|happening| happening.sandbox.id == *id);
@@ -124,10 +129,10 @@ impl<'a> Witness<'a> {
             ..Death::default()
         };
         let sandbox = SandboxRef::new(self.host.name.clone(), id.clone());
-        self.bury(&sandbox, name, death).await;
+        self.record_death(&sandbox, name, death).await;
         let store = &self.context.options.store;
         let forgotten = store.forget_use(&self.host.engine_key, id).await;
-        self.context.noted(forgotten).await;
+        self.context.ok_or_warn(forgotten).await;
     }
 
     /// Returns what sandtop meant to do to a sandbox shortly before its end.
@@ -170,13 +175,13 @@ impl<'a> Witness<'a> {
         self.past.as_deref().unwrap_or_default()
     }
 
-    async fn bury(&mut self, sandbox: &SandboxRef, name: &str, death: Death) {
+    async fn record_death(&mut self, sandbox: &SandboxRef, name: &str, death: Death) {
         let death = with_last_run(self.context, self.host, sandbox, death).await;
         let store = &self.context.options.store;
         let buried = store
-            .bury(&self.host.engine_key, &sandbox.id, name, &death)
+            .record_death(&self.host.engine_key, &sandbox.id, name, &death)
             .await;
-        self.context.noted(buried).await;
+        self.context.ok_or_warn(buried).await;
         self.found.insert(sandbox.id.clone(), death);
     }
 }
@@ -250,7 +255,7 @@ pub(super) async fn before_removal(context: &Context, host: &Host, sandbox: &San
     let deaths = context.options.store.deaths(&host.engine_key).await;
     let is_known = deaths.is_ok_and(|deaths| deaths.contains_key(&sandbox.id));
     if let (Some(ended), false) = (ended.first(), is_known) {
-        Witness::new(context, host).stopped(ended).await;
+        Witness::new(context, host).explain_stop(ended).await;
     }
 }
 
@@ -276,17 +281,17 @@ pub(super) async fn after_removal(
     let death = with_last_run(context, host, sandbox, death).await;
     let (store, name) = (&context.options.store, context.name_of(sandbox));
     context
-        .noted(
+        .ok_or_warn(
             store
-                .bury(&host.engine_key, &sandbox.id, &name, &death)
+                .record_death(&host.engine_key, &sandbox.id, &name, &death)
                 .await,
         )
         .await;
     context
-        .noted(store.forget_output(&host.engine_key, &sandbox.id).await)
+        .ok_or_warn(store.forget_output(&host.engine_key, &sandbox.id).await)
         .await;
     context
-        .noted(store.forget_use(&host.engine_key, &sandbox.id).await)
+        .ok_or_warn(store.forget_use(&host.engine_key, &sandbox.id).await)
         .await;
 }
 

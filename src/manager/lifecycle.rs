@@ -97,7 +97,7 @@ pub(super) async fn create_sandbox(
             Some(note) = heard.recv() => context.progress(request, note),
             () = context.closing() => {
                 drop(making);
-                break interrupted(host, spec).await;
+                break discard_unfinished(host, spec).await;
             }
         }
     };
@@ -108,7 +108,7 @@ pub(super) async fn create_sandbox(
     Ok(sandbox)
 }
 
-async fn interrupted(host: &Host, spec: &SandboxSpec) -> Result<Sandbox, Failure> {
+async fn discard_unfinished(host: &Host, spec: &SandboxSpec) -> Result<Sandbox, Failure> {
     host.engine.discard(spec).await?;
     Err(Failure::new(
         FailureKind::Interrupted,
@@ -155,7 +155,7 @@ pub(super) async fn change_phase(
         deaths::before_removal(context, host, sandbox).await;
     }
     let intended = store.intend(&host.engine_key, &sandbox.id, &intent).await;
-    context.noted(intended).await;
+    context.ok_or_warn(intended).await;
     host.engine.act(&sandbox.id, action).await?;
     if is_removal {
         deaths::after_removal(context, host, sandbox, &intent).await;

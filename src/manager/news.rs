@@ -10,9 +10,11 @@ use crate::domain::{Happening, Run, SandboxRef, What};
 pub(super) async fn since(context: &Context, host: &Host, since: DateTime<Utc>) -> Vec<Happening> {
     let store = &context.options.store;
     let runs = context
-        .noted(store.ended_since(&host.engine_key, since).await)
+        .ok_or_warn(store.ended_since(&host.engine_key, since).await)
         .await;
-    let deaths = context.noted(store.deaths(&host.engine_key).await).await;
+    let deaths = context
+        .ok_or_warn(store.deaths(&host.engine_key).await)
+        .await;
     let ended = runs.unwrap_or_default().into_iter().filter_map(run_ended);
     let died = deaths
         .unwrap_or_default()

@@ -210,7 +210,7 @@ impl<'a> Round<'a> {
         let given_up = store
             .desist(&self.host.engine_key, &sandbox.reference.id)
             .await;
-        self.context.noted(given_up).await;
+        self.context.ok_or_warn(given_up).await;
     }
 
     /// Looks a second time, and claims the sandbox if all is as before.

@@ -61,9 +61,9 @@ impl Record {
             spooled: Spooled::default(),
         };
         if let Ok(place) = context.engine_key(&stream.sandbox)
-            && let Some(claim) = recorded(context, place, &run).await
+            && let Some(claim) = begin_unless_claimed(context, place, &run).await
         {
-            return Err(claimed(&run, &claim));
+            return Err(claim_failure(&run, &claim));
         }
         let limit = store.retention().run_bytes;
         Ok(Self {
@@ -96,7 +96,7 @@ impl Record {
         if let Some(writing) = &mut self.writing {
             let flushed = writing.await;
             self.writing = None;
-            self.flushed(flushed.ok()).await;
+            self.on_flushed(flushed.ok()).await;
         }
         tokio::time::sleep_until(self.next).await;
         self.next = Instant::now() + PACE;
@@ -114,7 +114,7 @@ impl Record {
         store.note_output(&self.id, writer.spooled());
     }
 
-    async fn flushed(&mut self, flushed: Option<Flushed>) {
+    async fn on_flushed(&mut self, flushed: Option<Flushed>) {
         let ended = match (flushed, &mut self.writer) {
             (Some(flushed), Some(writer)) => writer.end_flush(flushed),
             _ => Ok(()),
@@ -124,7 +124,7 @@ impl Record {
             Failure::new(FailureKind::NoSpace, words)
                 .with_hint("the run goes on; what cannot be kept is counted as cut")
         });
-        self.context.noted(outcome).await;
+        self.context.ok_or_warn(outcome).await;
     }
 
     /// Records how the run ended.
@@ -146,24 +146,27 @@ impl Record {
     async fn close(mut self, result: RunResult) {
         if let Some(writing) = self.writing.take() {
             let flushed = writing.await.ok();
-            self.flushed(flushed).await;
+            self.on_flushed(flushed).await;
         }
         if let Some(flush) = self.writer.as_mut().and_then(Writer::begin_flush) {
             let flushed = tokio::task::spawn_blocking(|| flush.write()).await;
-            self.flushed(flushed.ok()).await;
+            self.on_flushed(flushed.ok()).await;
         }
         let spooled = self.writer.as_ref().map(Writer::spooled);
         let store = &self.context.options.store;
         let ended = store.end_run(&self.id, &result, spooled);
         let (ended, ()) = tokio::join!(ended, self.context.touch(&self.sandbox));
-        self.context.noted(ended).await;
+        self.context.ok_or_warn(ended).await;
     }
 }
 
 /// Records the beginning of a run; returns the claim of a living reaper that is in its way.
-async fn recorded(context: &Context, place: &str, run: &Run) -> Option<Intent> {
+async fn begin_unless_claimed(context: &Context, place: &str, run: &Run) -> Option<Intent> {
     let store = &context.options.store;
-    let Begun::Claimed(claim) = context.noted(store.begin_run(place, run).await).await? else {
+    let Begun::Claimed(claim) = context
+        .ok_or_warn(store.begin_run(place, run).await)
+        .await?
+    else {
         return None;
     };
     if is_alive(&claim.by, &context.options.owner) == Life::Alive {
@@ -171,12 +174,12 @@ async fn recorded(context: &Context, place: &str, run: &Run) -> Option<Intent> {
     }
     // The reaper was killed; what it claimed is free, and the run is not to be lost.
     let desisted = store.desist(place, &run.sandbox.id).await;
-    context.noted(desisted).await;
-    context.noted(store.begin_run(place, run).await).await;
+    context.ok_or_warn(desisted).await;
+    context.ok_or_warn(store.begin_run(place, run).await).await;
     None
 }
 
-fn claimed(run: &Run, claim: &Intent) -> Failure {
+fn claim_failure(run: &Run, claim: &Intent) -> Failure {
     let words = format!(
         "{} is being removed right now: {}, by {}",
         run.name,

@@ -58,7 +58,7 @@ impl Manager {
             tokio::select! {
                 biased;
                 () = &mut shutdown => break,
-                Some(ended) = self.tasks.join_next_with_id(), if !self.tasks.is_empty() => self.ended(ended).await,
+                Some(ended) = self.tasks.join_next_with_id(), if !self.tasks.is_empty() => self.on_task_end(ended).await,
                 request = requests.recv() => match request {
                     Some(request) => self.take(request),
                     None => break,
@@ -94,24 +94,24 @@ impl Manager {
     }
 
     /// Books the end of a task; one that panicked still owes what it was to say.
-    async fn ended(&mut self, ended: Result<(Id, Finished), JoinError>) {
+    async fn on_task_end(&mut self, ended: Result<(Id, Finished), JoinError>) {
         match ended {
             Ok((id, finished)) => {
                 self.owed.remove(&id);
-                self.book(finished);
+                self.on_finished(finished);
             }
-            Err(error) => self.failed(&error).await,
+            Err(error) => self.on_task_panic(&error).await,
         }
     }
 
-    fn book(&mut self, finished: Finished) {
+    fn on_finished(&mut self, finished: Finished) {
         match finished {
             Finished::Plain => {}
             Finished::Stream(id) => drop(self.streams.close(id)),
         }
     }
 
-    async fn failed(&mut self, error: &JoinError) {
+    async fn on_task_panic(&mut self, error: &JoinError) {
         tracing::error!(%error, "a task of the manager failed");
         let Some((request, stream)) = self.owed.remove(&error.id()) else {
             return;

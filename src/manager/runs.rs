@@ -48,10 +48,10 @@ pub(super) async fn find(context: Context, host: HostName, id: String) -> Result
     let host = context.host(&host)?;
     settle(&context, host).await;
     let found = context.options.store.run(&host.engine_key, &id).await?;
-    one(found, &id).map(|run| Reply::Run(Box::new(run)))
+    single(found, &id).map(|run| Reply::Run(Box::new(run)))
 }
 
-fn one(found: Found, id: &str) -> Result<Run, Failure> {
+fn single(found: Found, id: &str) -> Result<Run, Failure> {
     match found {
         Found::One(run) => Ok(*run),
         Found::Many => Err(Failure::new(
@@ -66,19 +66,19 @@ fn one(found: Found, id: &str) -> Result<Run, Failure> {
     }
 }
 
-async fn known(context: &Context, host: &Host, id: &ExecId) -> Result<Run, Failure> {
+async fn find_known(context: &Context, host: &Host, id: &ExecId) -> Result<Run, Failure> {
     let found = context
         .options
         .store
         .run(&host.engine_key, id.as_str())
         .await?;
-    one(found, id.as_str())
+    single(found, id.as_str())
 }
 
 /// Ends a run and waits until that is on record.
 pub(super) async fn cancel(context: Context, host: HostName, id: ExecId) -> Result<Reply, Failure> {
     let host = context.host(&host)?;
-    let run = known(&context, host, &id).await?;
+    let run = find_known(&context, host, &id).await?;
     if let Some(result) = &run.result {
         let words = format!("run {id} has ended already: {}", result.end.word());
         return Err(Failure::new(FailureKind::Conflict, words));
@@ -96,7 +96,7 @@ pub(super) async fn cancel(context: Context, host: HostName, id: ExecId) -> Resu
     }
     let end = Instant::now() + LAST_WORDS;
     loop {
-        let run = known(&context, host, &id).await?;
+        let run = find_known(&context, host, &id).await?;
         if run.result.is_some() {
             return Ok(Reply::Run(Box::new(run)));
         }
@@ -115,7 +115,7 @@ pub(super) async fn cancel(context: Context, host: HostName, id: ExecId) -> Resu
 pub(super) async fn read(task: StreamTask, run: ExecId, upto: Upto) {
     let context = &task.context;
     let found = match context.host(&task.stream.sandbox.host) {
-        Ok(host) => known(context, host, &run).await.map(|run| (host, run)),
+        Ok(host) => find_known(context, host, &run).await.map(|run| (host, run)),
         Err(failure) => Err(failure),
     };
     let (host, run) = match found {
@@ -153,7 +153,7 @@ async fn deliver(
         // A run that has ended before this look has written all it will write.
         let is_last = run.result.is_some() || upto == Upto::Now;
         let pieces;
-        (reader, pieces) = look(reader).await?;
+        (reader, pieces) = read_pieces(reader).await?;
         pause = if pieces.is_empty() {
             (pause * 2).min(LAZY_LOOK)
         } else {
@@ -163,15 +163,15 @@ async fn deliver(
             send(context, id, piece).await;
         }
         if is_last {
-            return Ok(ending(&run));
+            return Ok(end_of(&run));
         }
         tokio::time::sleep(pause).await;
         settle(context, host).await;
-        run = known(context, host, &run.id).await?;
+        run = find_known(context, host, &run.id).await?;
     }
 }
 
-async fn look(reader: Option<Reader>) -> Result<(Option<Reader>, Vec<Piece>), Failure> {
+async fn read_pieces(reader: Option<Reader>) -> Result<(Option<Reader>, Vec<Piece>), Failure> {
     let Some(mut reader) = reader else {
         return Ok((None, Vec::new()));
     };
@@ -201,7 +201,7 @@ async fn send(context: &Context, stream: StreamId, piece: Piece) {
     context.send(Event::Output { stream, chunk }).await;
 }
 
-fn ending(run: &Run) -> (ExecEnd, Duration) {
+fn end_of(run: &Run) -> (ExecEnd, Duration) {
     let Some(result) = &run.result else {
         return (ExecEnd::bare(Ended::Code(0)), Duration::ZERO);
     };
@@ -226,7 +226,7 @@ pub(super) async fn settle(context: &Context, host: &Host) {
         limit: 1000,
     };
     let open = context
-        .noted(store.runs(&host.engine_key, &filter).await)
+        .ok_or_warn(store.runs(&host.engine_key, &filter).await)
         .await;
     let mut asked: HashMap<SandboxId, Option<Result<Execs, EngineError>>> = HashMap::new();
     for run in open.unwrap_or_default() {
@@ -243,7 +243,7 @@ pub(super) async fn settle(context: &Context, host: &Host) {
         };
         if let Some(result) = true_end(&run, answer) {
             let ended = store.end_run(&run.id, &result, None).await;
-            context.noted(ended).await;
+            context.ok_or_warn(ended).await;
         }
     }
 }

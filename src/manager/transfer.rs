@@ -47,12 +47,12 @@ pub(super) async fn copy_in(
     let meter = Meter::default();
     let tree = meter.measure(host_tree::read(from.clone()));
     let sending = engine.unpack(&sandbox.id, &to, tree);
-    let note = format!("copying {}", shown(&from));
-    watched(&context, request, &note, &meter, async {
+    let note = format!("copying {}", path_text(&from));
+    with_progress(&context, request, &note, &meter, async {
         sending.await.map_err(Failure::from)
     })
     .await?;
-    Ok(Reply::Copied(meter.copied()))
+    Ok(Reply::Copied(meter.totals()))
 }
 
 /// Copies a file or folder of a sandbox to the host.
@@ -70,16 +70,16 @@ pub(super) async fn copy_out(
         let tree = meter.measure(engine.pack(&sandbox.id, &from).await?);
         host_tree::write(to, tree).await
     };
-    watched(&context, request, &note, &meter, work).await?;
-    Ok(Reply::Copied(meter.copied()))
+    with_progress(&context, request, &note, &meter, work).await?;
+    Ok(Reply::Copied(meter.totals()))
 }
 
-fn shown(path: &Path) -> String {
+fn path_text(path: &Path) -> String {
     path.display().to_string()
 }
 
 /// Runs a copy, telling how far it is; ends it when it is called off or the manager ends.
-async fn watched(
+async fn with_progress(
     context: &Context,
     request: RequestId,
     note: &str,
@@ -93,7 +93,7 @@ async fn watched(
     loop {
         tokio::select! {
             outcome = &mut work => return outcome,
-            _ = ticks.tick() => context.progress(request, Note { text: note.to_owned(), done: meter.copied().bytes, total: meter.total() }),
+            _ = ticks.tick() => context.progress(request, Note { text: note.to_owned(), done: meter.totals().bytes, total: meter.total() }),
             () = cancellable.cancelled() => return Err(called_off()),
             () = context.closing() => return Err(called_off()),
         }
@@ -137,7 +137,7 @@ impl Meter {
         (total > 0).then_some(total)
     }
 
-    fn copied(&self) -> Copied {
+    fn totals(&self) -> Copied {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Copied {
             entries: read(&self.0.entries),

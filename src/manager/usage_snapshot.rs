@@ -50,18 +50,20 @@ impl UsageSnapshot {
             limit: 10_000,
         };
         let open = context
-            .noted(store.runs(&host.engine_key, &filter).await)
+            .ok_or_warn(store.runs(&host.engine_key, &filter).await)
             .await;
         let open = open.unwrap_or_default().into_iter();
         let busy = open.map(|run| run.sandbox.id).chain(others).collect();
         Ok(Self {
             now,
             sandboxes,
-            memory: context.noted(store.memory(&host.engine_key).await).await,
+            memory: context
+                .ok_or_warn(store.memory(&host.engine_key).await)
+                .await,
             busy,
             reaps_foreign: context.options.reap_foreign,
             released: context
-                .noted(store.released().await)
+                .ok_or_warn(store.released().await)
                 .await
                 .unwrap_or_default(),
         })
@@ -83,7 +85,9 @@ impl UsageSnapshot {
         Ok(Self {
             now: Moment::now(),
             sandboxes,
-            memory: context.noted(store.memory(&host.engine_key).await).await,
+            memory: context
+                .ok_or_warn(store.memory(&host.engine_key).await)
+                .await,
             busy: busy.into_iter().collect(),
             reaps_foreign: self.reaps_foreign,
             released: self.released.clone(),
@@ -153,7 +157,7 @@ impl UsageSnapshot {
     ) -> Vec<Standing> {
         let store = &context.options.store;
         let ends = store.last_ends(&host.engine_key).await;
-        let mut ends = context.noted(ends).await.unwrap_or_default();
+        let mut ends = context.ok_or_warn(ends).await.unwrap_or_default();
         let mut dead = deaths::reconcile(context, host, &self.sandboxes).await;
         let standing = |sandbox: &Sandbox| {
             let facts = self.facts(sandbox, &context.options.owner);
@@ -180,7 +184,7 @@ fn is_unfinished(sandbox: &Sandbox, here: &Owner) -> bool {
 /// Records sandboxes that were never seen: from now on their time counts, and not from a past that nobody knows.
 async fn meet(context: &Context, host: &Host, sandboxes: &[Sandbox], now: &Moment) {
     let memory = context.options.store.memory(&host.engine_key).await;
-    let Some(memory) = context.noted(memory).await else {
+    let Some(memory) = context.ok_or_warn(memory).await else {
         return;
     };
     for sandbox in sandboxes {

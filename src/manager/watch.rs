@@ -118,18 +118,18 @@ impl Session<'_> {
         loop {
             tokio::select! {
                 happening = happenings.next() => match happening {
-                    Some(happening) => self.happened(happening?).await?,
+                    Some(happening) => self.on_event(happening?).await?,
                     None => return Ok(()),
                 },
-                Some((sandbox, sample)) = self.samples.next(), if !self.samples.is_empty() => self.sampled(sandbox, sample),
+                Some((sandbox, sample)) = self.samples.next(), if !self.samples.is_empty() => self.on_sample(sandbox, sample),
                 _ = news.tick(), if *self.topic == Topic::Happenings => self.tell_news().await,
                 _ = pulse.tick() => drop(self.host.engine.info().await?),
             }
         }
     }
 
-    async fn happened(&mut self, happening: Happening) -> Result<()> {
-        self.used(&happening).await;
+    async fn on_event(&mut self, happening: Happening) -> Result<()> {
+        self.record_use(&happening).await;
         let relist = happening.what.changes_list();
         if *self.topic == Topic::Happenings {
             self.context.send(Event::Happened(happening)).await;
@@ -138,7 +138,7 @@ impl Session<'_> {
     }
 
     /// Records uses by other tools.
-    async fn used(&mut self, happening: &Happening) {
+    async fn record_use(&mut self, happening: &Happening) {
         let is_use = matches!(
             happening.what,
             What::Exec { .. } | What::ExecEnded { .. } | What::Started | What::Resumed
@@ -197,11 +197,12 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn sampled(&mut self, sandbox: SandboxRef, sample: Result<Sample>) {
+    fn on_sample(&mut self, sandbox: SandboxRef, sample: Result<Sample>) {
         match sample {
             Ok(mut sample) => {
                 sample.disk_bytes = self.disks.of(&sandbox);
-                self.context.sampled(&sandbox, sample.memory_bytes);
+                self.context
+                    .add_memory_sample(&sandbox, sample.memory_bytes);
                 self.context.offer(Event::Sampled { sandbox, sample });
             }
             // A sandbox that has just gone ends its stream so; the list tells the rest.

@@ -131,7 +131,7 @@ impl Store {
     ///
     /// # Errors
     /// The store cannot be written.
-    pub async fn bury(
+    pub async fn record_death(
         &self,
         place: &str,
         sandbox: &SandboxId,

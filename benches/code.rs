@@ -87,7 +87,7 @@ fn runs(lab: &Lab, rounds: usize, table: &mut Table) -> Outcome {
     let fresh = [
         "run", "-l", "python", "--image", &lab.image, "--deps", "none",
     ];
-    // The image has it; what is measured is the way to a shelf and not what lies on it.
+    // The image has it; what is measured is the way to a package set and not what lies on it.
     let cached = [
         "run",
         "-l",

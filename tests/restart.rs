@@ -109,10 +109,10 @@ fn events_and_figures_go_on_after_a_restart_of_the_engine() {
     exec.until_stdout("begun");
 
     // Nothing makes an engine forget these, but `reap` finds those of ours that nobody needs.
-    let [lost, shelf, mark] = ["lost", "shelf", "mark"].map(|word| place.name(word));
-    let of = format!("sandtop.shelf.of={shelf}");
+    let [lost, set, mark] = ["lost", "shelf", "mark"].map(|word| place.name(word));
+    let of = format!("sandtop.shelf.of={set}");
     leave_volume(place, &lost, &[]);
-    leave_volume(place, &shelf, &["--label", "sandtop.shelf=1"]);
+    leave_volume(place, &set, &["--label", "sandtop.shelf=1"]);
     leave_volume(
         place,
         &mark,
@@ -160,7 +160,7 @@ fn events_and_figures_go_on_after_a_restart_of_the_engine() {
     }
     sweep(place, &lost);
     let volumes = place.docker_says(&["volume", "ls", "-q"]);
-    for spared in [&shelf, &mark, &foreign] {
+    for spared in [&set, &mark, &foreign] {
         assert!(
             volumes.lines().any(|name| name == spared),
             "{spared} is gone"

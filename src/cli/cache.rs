@@ -9,7 +9,7 @@ use super::code_args::CacheVerb;
 use super::print::{self, Format, Outcome};
 use super::session::unexpected;
 use super::{CliContext, exit, views};
-use crate::domain::{Cleared, Shelf, Stocked};
+use crate::domain::{CachedPackages, PackageSet, RemovedPackages};
 use crate::protocol::{Command, Reply};
 use crate::text::{Table, human, safe_line};
 
@@ -24,19 +24,19 @@ pub(super) async fn run(cli: &mut CliContext, verb: &CacheVerb) -> Outcome<u8> {
         CacheVerb::Rm { keys, all } => {
             cli.refuse_if_read_only("removing packages")?;
             let keys = if *all { Vec::new() } else { keys.clone() };
-            clear(cli, Command::ClearStock { host, keys }).await
+            clear(cli, Command::RemovePackages { host, keys }).await
         }
         CacheVerb::Prune => {
             cli.refuse_if_read_only("removing packages")?;
-            clear(cli, Command::PruneStock(host)).await
+            clear(cli, Command::PrunePackages(host)).await
         }
     }
 }
 
 async fn list(cli: &mut CliContext) -> Outcome<u8> {
-    let command = Command::Stock(cli.host());
+    let command = Command::ListPackages(cli.host());
     let all = match cli.session.ask(command).await? {
-        Reply::Stock(all) => all,
+        Reply::PackageSets(all) => all,
         other => return Err(unexpected(&other).into()),
     };
     let now = Utc::now();
@@ -50,43 +50,43 @@ async fn list(cli: &mut CliContext) -> Outcome<u8> {
     Ok(exit::OK)
 }
 
-fn table(all: &[Stocked], now: DateTime<Utc>) -> Table {
+fn table(all: &[CachedPackages], now: DateTime<Utc>) -> Table {
     let titles = ["KEY", "LANGUAGE", "SIZE", "HITS", "AGE", "USED", "PACKAGES"];
     let mut table = Table::new(&titles).align_right(2).align_right(3);
     for one in all {
-        let age = since(one.shelf.made_at, now).as_secs();
+        let age = since(one.set.made_at, now).as_secs();
         let expired = if one.expired { " expired" } else { "" };
         table.row(vec![
-            short(&one.shelf).to_owned(),
-            safe_line(&one.shelf.language),
-            human::bytes(one.shelf.size_bytes),
+            short(&one.set).to_owned(),
+            safe_line(&one.set.language),
+            human::bytes(one.set.size_bytes),
             human::count(one.hits),
             format!("{}{expired}", human::age(age)),
             human::age(since(one.used_at, now).as_secs()),
-            safe_line(one.shelf.packages.join(" ")),
+            safe_line(one.set.packages.join(" ")),
         ]);
     }
     table
 }
 
-fn short(shelf: &Shelf) -> &str {
-    shelf.key.get(..SHORT).unwrap_or(&shelf.key)
+fn short(set: &PackageSet) -> &str {
+    set.key.get(..SHORT).unwrap_or(&set.key)
 }
 
 fn since(then: DateTime<Utc>, now: DateTime<Utc>) -> Duration {
     (now - then).to_std().unwrap_or_default()
 }
 
-fn view(one: &Stocked, now: DateTime<Utc>) -> Value {
+fn view(one: &CachedPackages, now: DateTime<Utc>) -> Value {
     json!({
-        "key": one.shelf.key,
-        "language": one.shelf.language,
-        "image": one.shelf.image,
-        "packages": one.shelf.packages,
-        "size_bytes": one.shelf.size_bytes,
+        "key": one.set.key,
+        "language": one.set.language,
+        "image": one.set.image,
+        "packages": one.set.packages,
+        "size_bytes": one.set.size_bytes,
         "hits": one.hits,
-        "created_at": views::time(one.shelf.made_at),
-        "age_s": since(one.shelf.made_at, now).as_secs(),
+        "created_at": views::time(one.set.made_at),
+        "age_s": since(one.set.made_at, now).as_secs(),
         "used_at": views::time(one.used_at),
         "expired": one.expired,
     })
@@ -94,7 +94,7 @@ fn view(one: &Stocked, now: DateTime<Utc>) -> Value {
 
 async fn clear(cli: &mut CliContext, command: Command) -> Outcome<u8> {
     let cleared = match cli.session.ask(command).await? {
-        Reply::Cleared(cleared) => cleared,
+        Reply::PackagesRemoved(cleared) => cleared,
         other => return Err(unexpected(&other).into()),
     };
     match cli.format {
@@ -105,8 +105,8 @@ async fn clear(cli: &mut CliContext, command: Command) -> Outcome<u8> {
     Ok(if failed { exit::FAILED } else { exit::OK })
 }
 
-fn told(one: &Cleared) -> Outcome {
-    let (key, packages) = (short(&one.shelf), one.shelf.packages.join(" "));
+fn told(one: &RemovedPackages) -> Outcome {
+    let (key, packages) = (short(&one.set), one.set.packages.join(" "));
     match &one.done {
         Ok(()) => print::line(&format!("{key} {}", safe_line(&packages))),
         Err(why) => {
@@ -116,12 +116,12 @@ fn told(one: &Cleared) -> Outcome {
     }
 }
 
-fn cleared_view(one: &Cleared) -> Value {
+fn cleared_view(one: &RemovedPackages) -> Value {
     json!({
-        "key": one.shelf.key,
-        "language": one.shelf.language,
-        "packages": one.shelf.packages,
-        "size_bytes": one.shelf.size_bytes,
+        "key": one.set.key,
+        "language": one.set.language,
+        "packages": one.set.packages,
+        "size_bytes": one.set.size_bytes,
         "reason": one.why,
         "done": one.done.is_ok(),
         "error": one.done.as_ref().err(),

@@ -155,7 +155,7 @@ fn from_profile(
         network: base.network.clone(),
         env: base.env.clone(),
         mounts: base.mounts.clone(),
-        shelf: None,
+        packages: None,
         work_dir: base.work_dir.clone(),
         user: base.user.clone(),
         tmp_bytes: base.tmp_bytes,

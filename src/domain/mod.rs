@@ -13,11 +13,11 @@ mod host;
 mod ids;
 mod image;
 mod life;
+mod package_set;
 mod posture;
 mod process;
 mod run;
 mod sandbox;
-mod shelf;
 mod stats;
 mod worker;
 
@@ -38,10 +38,10 @@ pub use life::{
     Belongs, Facts, Grace, LastEnd, OwnerKind, ReapRules, Reaped, Reason, Spared, Standing, Usage,
     Verdict, judge,
 };
+pub use package_set::{CachedPackages, PackageMount, PackageSet, RemovedPackages};
 pub use posture::{Details, MountInfo, Posture};
 pub use process::Process;
 pub use run::{Code, Retention, Run, RunEnd, RunResult, Source, Spooled, Tie};
 pub use sandbox::{Access, Limits, Mount, MountError, Network, Owner, Phase, Sandbox, SandboxSpec};
-pub use shelf::{Cleared, Shelf, ShelfMount, Stocked};
 pub use stats::{CounterSample, CpuCounters, Sample};
 pub use worker::{WORKER_LABEL, WorkerKind};

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{EngineKind, OwnerKind, SandboxName, SandboxPath, SandboxRef, ShelfMount};
+use super::{EngineKind, OwnerKind, PackageMount, SandboxName, SandboxPath, SandboxRef};
 
 /// Where a sandbox stands in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -252,7 +252,7 @@ pub struct SandboxSpec {
     /// Host folders it sees.
     pub mounts: Vec<Mount>,
     /// Installed packages it sees.
-    pub shelf: Option<ShelfMount>,
+    pub packages: Option<PackageMount>,
     /// The writable work directory, where execs start.
     pub work_dir: SandboxPath,
     /// `uid:gid` of its processes.

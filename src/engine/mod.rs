@@ -28,7 +28,7 @@
 //! 22. `changes` tells what was added or changed in the work directory since the start, says where it looked and what it
 //!     could not see; looking changes nothing.
 //! 23. `images` holds the image of every sandbox that was made.
-//! 24. An engine that keeps shelves shows one to any number of sandboxes, and lists it as complete only after `finish_shelf`.
+//! 24. An engine that keeps package sets shows one to any number of sandboxes, and lists it as complete only after `complete_package_set`.
 //! 25. `disk_use` tells what the files in the work directory take, and is no use of the sandbox.
 //! 26. A paused sandbox can be looked at: its processes, the files of its work directory, its changes. Nothing leads out of
 //!     it then either, and what an engine does not see it says.
@@ -55,8 +55,8 @@ pub use error::{EngineError, Result};
 
 use crate::domain::{
     Changes, Check, Details, EngineInfo, EngineKind, ExecEnd, ExecId, ExecSpec, Execs, FileEntry,
-    Happening, Image, OutputChunk, Process, Sample, Sandbox, SandboxId, SandboxPath, SandboxSpec,
-    Shelf, TreeItem, TtySize,
+    Happening, Image, OutputChunk, PackageSet, Process, Sample, Sandbox, SandboxId, SandboxPath,
+    SandboxSpec, TreeItem, TtySize,
 };
 use crate::protocol::{Action, FailureKind, FileOp, Leftover, SessionInfo};
 
@@ -202,7 +202,7 @@ pub trait Engine: Send + Sync + 'static {
     }
 
     /// Tells whether packages can be installed and kept.
-    fn keeps_shelves(&self) -> bool {
+    fn caches_packages(&self) -> bool {
         false
     }
 
@@ -211,24 +211,24 @@ pub trait Engine: Send + Sync + 'static {
         Ok(image.to_owned())
     }
 
-    /// Lists the shelves of packages, finished or not, the oldest first.
-    async fn shelves(&self) -> Result<Vec<Shelf>> {
+    /// Lists the package sets, finished or not, the oldest first.
+    async fn package_sets(&self) -> Result<Vec<PackageSet>> {
         Ok(Vec::new())
     }
 
-    /// Makes an empty shelf, which is not complete yet.
-    async fn make_shelf(&self, _new: &Shelf) -> Result<()> {
+    /// Makes an empty package set, which is not complete yet.
+    async fn create_package_set(&self, _new: &PackageSet) -> Result<()> {
         let words = "this engine keeps no packages";
         Err(EngineError::new(FailureKind::Unsupported, words))
     }
 
-    /// Marks a shelf as complete; the last thing that is done to it.
-    async fn finish_shelf(&self, _done: &Shelf) -> Result<()> {
+    /// Marks a package set as complete; the last thing that is done to it.
+    async fn complete_package_set(&self, _done: &PackageSet) -> Result<()> {
         Ok(())
     }
 
-    /// Removes a shelf; one that a sandbox sees is a `Conflict`, one that is gone is fine.
-    async fn remove_shelf(&self, _name: &str) -> Result<()> {
+    /// Removes a package set; one that a sandbox sees is a `Conflict`, one that is gone is fine.
+    async fn remove_package_set(&self, _name: &str) -> Result<()> {
         Ok(())
     }
 

@@ -81,9 +81,11 @@ impl Manager {
             Command::Outlook { sandbox, program } => {
                 self.answer(id, programs::outlook(c, id, sandbox, program));
             }
-            Command::Stock(host) => self.answer(id, packages::list(c, host)),
-            Command::ClearStock { host, keys } => self.answer(id, packages::remove(c, host, keys)),
-            Command::PruneStock(host) => self.answer(id, packages::prune(c, host)),
+            Command::ListPackages(host) => self.answer(id, packages::list(c, host)),
+            Command::RemovePackages { host, keys } => {
+                self.answer(id, packages::remove(c, host, keys))
+            }
+            Command::PrunePackages(host) => self.answer(id, packages::prune(c, host)),
             Command::File { sandbox, op } => self.answer(id, transfer::file(c, sandbox, op)),
             Command::CopyIn { sandbox, from, to } => {
                 self.answer(id, transfer::copy_in(c, id, sandbox, from, to));

@@ -72,16 +72,16 @@ pub enum Command {
         program: Box<Program>,
     },
     /// List installed packages.
-    Stock(HostName),
+    ListPackages(HostName),
     /// Remove installed packages.
-    ClearStock {
+    RemovePackages {
         /// Of which host.
         host: HostName,
         /// Starts of their keys; none means all.
         keys: Vec<String>,
     },
     /// Remove installed packages that are too old or too much.
-    PruneStock(HostName),
+    PrunePackages(HostName),
     /// Read a file; its bytes and end come as events of `stream`.
     ReadFile {
         /// Where.

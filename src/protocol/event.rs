@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::{Failure, Outlook, Prepared};
 use crate::domain::{
-    Changes, Check, Cleared, Death, Details, EngineInfo, ExecEnd, FileEntry, Happening, HostName,
-    Image, LastEnd, OutputChunk, Process, Reaped, RequestId, Run, Sample, Sandbox, SandboxRef,
-    Standing, Stocked, StreamId,
+    CachedPackages, Changes, Check, Death, Details, EngineInfo, ExecEnd, FileEntry, Happening,
+    HostName, Image, LastEnd, OutputChunk, Process, Reaped, RemovedPackages, RequestId, Run,
+    Sample, Sandbox, SandboxRef, Standing, StreamId,
 };
 
 /// Something the front end should know.
@@ -124,9 +124,9 @@ pub enum Reply {
     /// What is known of a program before it runs.
     Outlook(Box<Outlook>),
     /// Installed packages, the last used first.
-    Stock(Vec<Stocked>),
+    PackageSets(Vec<CachedPackages>),
     /// Installed packages that were to be removed.
-    Cleared(Vec<Cleared>),
+    PackagesRemoved(Vec<RemovedPackages>),
     /// Everything about a sandbox.
     Details(Box<Details>),
     /// The processes of a sandbox.

@@ -171,7 +171,7 @@ fn of_many_first_runs_one_installs() {
     uses.sort();
     assert_eq!(uses, ["hit", "hit", "hit", "hit", "miss"]);
     assert_eq!(index.asked_for(".whl"), 1, "one download");
-    assert_eq!(volumes(&place).len(), 2, "one shelf with its mark");
+    assert_eq!(volumes(&place).len(), 2, "one set with its mark");
 }
 
 #[test]
@@ -243,11 +243,11 @@ fn packages_that_are_gone_are_installed_again() {
     };
     again("first", "miss");
     let is_mark = |name: &&String| name.ends_with("-complete");
-    let shelf = volumes(&place)
+    let set = volumes(&place)
         .into_iter()
         .find(|name| !is_mark(&name))
         .unwrap();
-    place.docker_says(&["volume", "rm", &shelf]);
+    place.docker_says(&["volume", "rm", &set]);
     again("without its volume", "miss");
     let marks: Vec<String> = volumes(&place)
         .into_iter()
@@ -444,7 +444,7 @@ fn an_interrupted_installation_leaves_nothing_and_a_killed_one_is_found() {
     index.stick(false);
     assert_eq!(place.run(&args).ok().text(), "7\n");
     assert_eq!(sandboxes(&place), Vec::<String>::new());
-    assert_eq!(volumes(&place).len(), 2, "one shelf with its mark");
+    assert_eq!(volumes(&place).len(), 2, "one set with its mark");
 }
 
 #[test]
@@ -494,12 +494,12 @@ fn local_place(index: &Index) -> Option<Place> {
 
 /// Makes packages of the local engine as old as that.
 fn age(place: &Place, hours: i64) {
-    let shelves = place.path(&format!(
+    let package_sets = place.path(&format!(
         "state/sandtop/local/scope-{}/shelves",
         place.scope()
     ));
-    let shelf = fs::read_dir(shelves).unwrap().next().unwrap().unwrap();
-    let file = shelf.path().join("about.json");
+    let set = fs::read_dir(package_sets).unwrap().next().unwrap().unwrap();
+    let file = set.path().join("about.json");
     let mut about: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     let made_at = chrono::Utc::now() - chrono::TimeDelta::hours(hours);
     about["made_at"] = json!(made_at.to_rfc3339());

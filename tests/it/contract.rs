@@ -11,9 +11,9 @@ mod isolation;
 mod lives;
 mod looks;
 mod outages;
+mod package_sets;
 mod packed;
 mod sessions;
-mod shelves;
 mod trees;
 
 use crate::support::Fixture;
@@ -138,9 +138,9 @@ contract! {
         looks::c22_changes_outlive_a_restart,
         looks::c23_images_in_use_are_listed,
         looks::c25_files_are_measured_without_using_the_sandbox,
-        shelves::c24_a_shelf_is_shown_to_many_and_complete_only_in_the_end,
-        shelves::c24_shelves_are_the_scopes_own_and_outlive_their_readers,
-        shelves::c24_an_image_has_one_key_and_a_missing_one_none,
+        package_sets::c24_a_set_is_shown_to_many_and_complete_only_in_the_end,
+        package_sets::c24_sets_are_the_scopes_own_and_outlive_their_readers,
+        package_sets::c24_an_image_has_one_key_and_a_missing_one_none,
         frozen::c26_paused_sandboxes_can_be_looked_at,
     }
     real {

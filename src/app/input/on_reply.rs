@@ -79,10 +79,10 @@ fn succeeded(state: &mut AppState, reply_to: ReplyTo, reply: Reply, label: &str)
         (ReplyTo::AfterSave(sandbox, path), Reply::Entry(entry)) => {
             edit_file::after_save(state, sandbox, path, &entry);
         }
-        (ReplyTo::Packages, Reply::Stock(all)) => {
+        (ReplyTo::Packages, Reply::PackageSets(all)) => {
             state.open(Overlay::Packages(Box::new(PackagesPanel { all, at: 0 })));
         }
-        (ReplyTo::Packages, Reply::Cleared(cleared)) => {
+        (ReplyTo::Packages, Reply::PackagesRemoved(cleared)) => {
             state.editor.look_again();
             let (tone, words) = describe_removal(&cleared);
             state.say(tone, words);

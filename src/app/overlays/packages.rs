@@ -6,7 +6,7 @@ use super::cx::Cx;
 use super::layer::{Layer, Reaction, move_choice};
 use crate::app::geometry::list_box::{ListBox, Shape};
 use crate::app::intent::{Intent, ReplyTo, Tone};
-use crate::domain::{Cleared, HostName, Stocked};
+use crate::domain::{CachedPackages, HostName, RemovedPackages};
 use crate::keymap::Action;
 use crate::protocol::Command;
 use crate::text::human;
@@ -15,7 +15,7 @@ use crate::text::human;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackagesPanel {
     /// All of them.
-    pub all: Vec<Stocked>,
+    pub all: Vec<CachedPackages>,
     /// The chosen one.
     pub at: usize,
 }
@@ -36,15 +36,15 @@ impl PackagesPanel {
 /// Asks what there is.
 #[must_use]
 pub fn request(host: &HostName) -> Intent {
-    let command = Command::Stock(host.clone());
+    let command = Command::ListPackages(host.clone());
     Intent::submit(command, "looking for packages", ReplyTo::Packages)
 }
 
 /// Puts in words what was removed.
 #[must_use]
-pub fn describe_removal(cleared: &[Cleared]) -> (Tone, String) {
+pub fn describe_removal(cleared: &[RemovedPackages]) -> (Tone, String) {
     let gone = cleared.iter().filter(|one| one.done.is_ok());
-    let freed: u64 = gone.map(|one| one.shelf.size_bytes).sum();
+    let freed: u64 = gone.map(|one| one.set.size_bytes).sum();
     match cleared.iter().find_map(|one| one.done.as_ref().err()) {
         Some(why) => (Tone::Bad, format!("Not all packages were removed: {why}.")),
         None if cleared.is_empty() => {
@@ -63,11 +63,11 @@ impl PackagesPanel {
         let Some(one) = self.all.get(self.at) else {
             return Reaction::stay();
         };
-        let command = Command::ClearStock {
+        let command = Command::RemovePackages {
             host: host.clone(),
-            keys: vec![one.shelf.key.clone()],
+            keys: vec![one.set.key.clone()],
         };
-        let packages = one.shelf.packages.join(", ");
+        let packages = one.set.packages.join(", ");
         Reaction::close_and(vec![Intent::Confirm {
             question: format!("Remove {packages}? The next run installs them anew."),
             button: "Remove".to_owned(),
@@ -86,7 +86,7 @@ impl Layer for PackagesPanel {
         match action {
             Action::Delete => self.delete(host),
             Action::Prune => {
-                let command = Command::PruneStock(host.clone());
+                let command = Command::PrunePackages(host.clone());
                 let prune = Intent::submit(command, "removing old packages", ReplyTo::Packages);
                 Reaction::close_and(vec![prune])
             }
@@ -107,12 +107,12 @@ impl Layer for PackagesPanel {
 pub(crate) mod tests {
     use super::*;
     use crate::app::testing::{App, start};
-    use crate::domain::Shelf;
+    use crate::domain::PackageSet;
     use crate::protocol::{Failure, Reply};
 
-    pub(crate) fn stocked(key: &str, packages: &[&str], expired: bool) -> Stocked {
-        Stocked {
-            shelf: Shelf {
+    pub(crate) fn stocked(key: &str, packages: &[&str], expired: bool) -> CachedPackages {
+        CachedPackages {
+            set: PackageSet {
                 name: key.to_owned(),
                 key: key.repeat(16),
                 language: "python".to_owned(),
@@ -133,7 +133,7 @@ pub(crate) mod tests {
             stocked("ab12", &["numpy", "rich"], false),
             stocked("cd34", &["pandas"], true),
         ];
-        matches!(command, Command::Stock(_)).then_some(Ok(Reply::Stock(all)))
+        matches!(command, Command::ListPackages(_)).then_some(Ok(Reply::PackageSets(all)))
     }
 
     #[test]
@@ -152,7 +152,7 @@ pub(crate) mod tests {
         app.keys("y");
         let sent = app.commands();
         let keys = vec!["cd34".repeat(16)];
-        assert!(matches!(&sent[..], [Command::ClearStock { keys: sent, .. }] if *sent == keys));
+        assert!(matches!(&sent[..], [Command::RemovePackages { keys: sent, .. }] if *sent == keys));
     }
 
     #[test]
@@ -162,15 +162,16 @@ pub(crate) mod tests {
         app.answer(stock);
         app.keys("p");
         app.answer(|command| {
-            let done = Cleared {
-                shelf: stocked("cd34", &["pandas"], true).shelf,
+            let done = RemovedPackages {
+                set: stocked("cd34", &["pandas"], true).set,
                 why: "expired",
                 done: Ok(()),
             };
-            matches!(command, Command::PruneStock(_)).then(|| Ok(Reply::Cleared(vec![done])))
+            matches!(command, Command::PrunePackages(_))
+                .then(|| Ok(Reply::PackagesRemoved(vec![done])))
         });
         let said = app.state.status.log().next().map(|toast| &*toast.text);
         assert_eq!(said, Some("5 MiB of packages were removed."));
-        assert!(matches!(app.commands()[..], [Command::Stock(_)]));
+        assert!(matches!(app.commands()[..], [Command::ListPackages(_)]));
     }
 }

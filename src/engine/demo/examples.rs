@@ -97,7 +97,7 @@ fn spec(example: &Example) -> Option<SandboxSpec> {
         network: example.network.clone(),
         env: vec![("LANG".into(), "C.UTF-8".into())],
         mounts: Vec::new(),
-        shelf: None,
+        packages: None,
         work_dir: SandboxPath::parse(b"/workspace").ok()?,
         user: "1000:1000".into(),
         tmp_bytes: 64 << 20,

@@ -9,7 +9,7 @@ use bollard::models::{
 use chrono::{SecondsFormat, Utc};
 
 use super::convert;
-use crate::domain::{Access, Network, SandboxSpec, ShelfMount};
+use crate::domain::{Access, Network, PackageMount, SandboxSpec};
 use crate::engine::guest::command_line;
 use crate::guest::wire;
 
@@ -110,17 +110,17 @@ fn mounts(spec: &SandboxSpec, scope: &str) -> Vec<Mount> {
         read_only: Some(mount.access == Access::ReadOnly),
         ..Mount::default()
     }));
-    mounts.extend(spec.shelf.as_ref().map(shelf));
+    mounts.extend(spec.packages.as_ref().map(set));
     mounts
 }
 
-/// A shelf of packages, which outlives the container; what the image has in its place is hidden, not copied.
-fn shelf(shelf: &ShelfMount) -> Mount {
+/// a package set, which outlives the container; what the image has in its place is hidden, not copied.
+fn set(set: &PackageMount) -> Mount {
     Mount {
-        target: Some(shelf.target.to_string()),
-        source: Some(shelf.name.clone()),
+        target: Some(set.target.to_string()),
+        source: Some(set.name.clone()),
         typ: Some(MountType::VOLUME),
-        read_only: Some(shelf.access == Access::ReadOnly),
+        read_only: Some(set.access == Access::ReadOnly),
         volume_options: Some(MountVolumeOptions {
             no_copy: Some(true),
             ..MountVolumeOptions::default()

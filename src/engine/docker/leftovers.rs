@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bollard::query_parameters::{ListVolumesOptionsBuilder, RemoveVolumeOptions};
 use chrono::{TimeDelta, Utc};
 
-use super::{Client, convert, shelves};
+use super::{Client, convert, package_volumes};
 use crate::engine::{EngineError, Result};
 use crate::protocol::{FailureKind, Leftover};
 
@@ -13,7 +13,7 @@ use crate::protocol::{FailureKind, Leftover};
 const YOUNG: TimeDelta = TimeDelta::seconds(60);
 const VOLUME: &str = "volume";
 
-/// Lists volumes of ours that no container uses; shelves of packages wait for their next use.
+/// Lists volumes of ours that no container uses; package sets wait for their next use.
 pub(super) async fn list(client: &Client, scope: &str) -> Result<Vec<Leftover>> {
     let label = format!("{}={scope}", convert::SCOPE);
     let filters = HashMap::from([("label", vec![label.as_str()]), ("dangling", vec!["true"])]);
@@ -24,8 +24,8 @@ pub(super) async fn list(client: &Client, scope: &str) -> Result<Vec<Leftover>> 
         .await
         .map_err(|e| convert::error("listing volumes", e))?;
     let volumes = found.volumes.unwrap_or_default().into_iter();
-    let shelves = shelves::Census::take(client, scope).await?;
-    let needless = volumes.filter(|volume| !shelves.needs(volume));
+    let package_volumes = package_volumes::Census::take(client, scope).await?;
+    let needless = volumes.filter(|volume| !package_volumes.needs(volume));
     let old = needless.filter(|volume| {
         let made = volume.created_at.as_ref().map(ToString::to_string);
         let made = convert::time(made.as_deref());

@@ -89,7 +89,7 @@ async fn fill_and_start(client: &Client, id: &SandboxId, spec: &SandboxSpec) -> 
         UserIds::ROOT,
     );
     upload(client, id, wire::GUEST_DIR, guest).await?;
-    let own = [work_dir(spec), written_shelf(spec)];
+    let own = [work_dir(spec), written_set(spec)];
     for folder in own.into_iter().flatten() {
         let owner = user_ids(client, id, &spec.user).await?;
         // The one entry is the directory itself, which hands it to the sandbox's user. It must be called `/`: engines
@@ -109,10 +109,10 @@ fn work_dir(spec: &SandboxSpec) -> Option<&SandboxPath> {
 }
 
 /// Returns where packages are to be installed.
-fn written_shelf(spec: &SandboxSpec) -> Option<&SandboxPath> {
-    let shelf = spec.shelf.as_ref();
-    let written = shelf.filter(|shelf| shelf.access == Access::ReadWrite);
-    written.map(|shelf| &shelf.target)
+fn written_set(spec: &SandboxSpec) -> Option<&SandboxPath> {
+    let set = spec.packages.as_ref();
+    let written = set.filter(|set| set.access == Access::ReadWrite);
+    written.map(|set| &set.target)
 }
 
 /// Who owns a file in a container.

@@ -14,10 +14,10 @@ mod inspect;
 mod introspect;
 mod leftovers;
 mod lifecycle;
+mod package_volumes;
 mod paused_files;
 mod paused_processes;
 mod pull;
-mod shelves;
 mod stats;
 mod transport;
 mod upload;
@@ -35,8 +35,8 @@ use super::guest::Guests;
 use super::{ByteStream, Engine, EngineError, Notes, Result, RunningExec, TreeStream};
 use crate::domain::{
     AdoptRules, Changes, Check, Details, EngineInfo, EngineKind, ExecId, ExecSpec, Execs,
-    FileEntry, Happening, HostName, Image, Process, Sample, Sandbox, SandboxId, SandboxPath,
-    SandboxSpec, Shelf, TtySize,
+    FileEntry, Happening, HostName, Image, PackageSet, Process, Sample, Sandbox, SandboxId,
+    SandboxPath, SandboxSpec, TtySize,
 };
 use crate::protocol::{Action, FailureKind, FileOp, Leftover, SessionInfo};
 
@@ -265,7 +265,7 @@ impl Engine for DockerEngine {
         leftovers::remove(self.client().await?, &self.scope, leftover).await
     }
 
-    fn keeps_shelves(&self) -> bool {
+    fn caches_packages(&self) -> bool {
         true
     }
 
@@ -274,20 +274,20 @@ impl Engine for DockerEngine {
         introspect::image_key(self.client().await?, image).await
     }
 
-    async fn shelves(&self) -> Result<Vec<Shelf>> {
-        shelves::list(self.client().await?, &self.scope).await
+    async fn package_sets(&self) -> Result<Vec<PackageSet>> {
+        package_volumes::list(self.client().await?, &self.scope).await
     }
 
-    async fn make_shelf(&self, new: &Shelf) -> Result<()> {
-        shelves::make(self.client().await?, &self.scope, new).await
+    async fn create_package_set(&self, new: &PackageSet) -> Result<()> {
+        package_volumes::make(self.client().await?, &self.scope, new).await
     }
 
-    async fn finish_shelf(&self, done: &Shelf) -> Result<()> {
-        shelves::finish(self.client().await?, &self.scope, done).await
+    async fn complete_package_set(&self, done: &PackageSet) -> Result<()> {
+        package_volumes::finish(self.client().await?, &self.scope, done).await
     }
 
-    async fn remove_shelf(&self, name: &str) -> Result<()> {
-        shelves::remove(self.client().await?, name).await
+    async fn remove_package_set(&self, name: &str) -> Result<()> {
+        package_volumes::remove(self.client().await?, name).await
     }
 
     async fn resize(&self, terminal: &str, size: TtySize) -> Result<()> {

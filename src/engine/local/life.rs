@@ -19,7 +19,7 @@ use super::place::{self, NEW, Place, Turn, WORKSPACE};
 use super::plan::{self, Parts};
 use super::record::{Asked, Record, Run};
 use super::scope::{Manager, Scope};
-use super::{checks, doctor, limits, shelves, unpacked, users};
+use super::{checks, doctor, limits, package_sets, unpacked, users};
 use crate::domain::{Phase, SandboxSpec, What};
 use crate::engine::{EngineError, Notes, Result};
 use crate::guest::wire::{self, KeeperAnswer, KeeperRequest};
@@ -161,7 +161,7 @@ impl Life {
             unpacked: usable.unpacked.clone(),
             asked: Asked::of(spec, &self.place),
         };
-        shelves::hand_over(&self.place, spec, &record)?;
+        package_sets::hand_over(&self.place, spec, &record)?;
         let made = self.make(&record, &usable.image, &turn);
         if made.is_err() {
             self.erase(&record)?;

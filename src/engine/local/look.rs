@@ -61,7 +61,7 @@ pub(super) fn trial_spec() -> Option<SandboxSpec> {
         network: Network::None,
         env: Vec::new(),
         mounts: Vec::new(),
-        shelf: None,
+        packages: None,
         work_dir: SandboxPath::parse(b"/workspace").ok()?,
         user: "65534:65534".to_owned(),
         tmp_bytes: 1 << 20,

@@ -26,11 +26,11 @@ mod life;
 mod limits;
 mod look;
 mod oci;
+mod package_sets;
 mod place;
 mod plan;
 mod record;
 mod scope;
-mod shelves;
 mod stats;
 mod streams;
 mod transport;
@@ -49,8 +49,8 @@ use super::guest::Guests;
 use super::{ByteStream, Engine, EngineError, ExecItem, Notes, Result, RunningExec, TreeStream};
 use crate::domain::{
     Changes, Check, Details, EngineInfo, EngineKind, ExecId, ExecSpec, Execs, FileEntry, Happening,
-    HostName, Image, Phase, Process, Sample, Sandbox, SandboxId, SandboxPath, SandboxSpec, Shelf,
-    TtySize, What,
+    HostName, Image, PackageSet, Phase, Process, Sample, Sandbox, SandboxId, SandboxPath,
+    SandboxSpec, TtySize, What,
 };
 use crate::protocol::{Action, FileOp, Leftover, SessionInfo};
 use journal::Journal;
@@ -214,45 +214,48 @@ impl Engine for LocalEngine {
     }
 
     async fn leftovers(&self) -> Result<Vec<Leftover>> {
-        let all = |life: &Life| [shelves::leftovers(life), unpacked::leftovers(life)].concat();
+        let all = |life: &Life| [package_sets::leftovers(life), unpacked::leftovers(life)].concat();
         self.apart(all).await
     }
 
     async fn remove_leftover(&self, leftover: &Leftover) -> Result<()> {
         if leftover.kind != unpacked::KIND {
-            return self.remove_shelf(&leftover.name).await;
+            return self.remove_package_set(&leftover.name).await;
         }
         let digest = leftover.name.clone();
         self.apart(move |life| unpacked::remove(life, &digest))
             .await?
     }
 
-    fn keeps_shelves(&self) -> bool {
+    fn caches_packages(&self) -> bool {
         true
     }
 
     async fn image_key(&self, image: &str, _notes: &Notes) -> Result<String> {
         let image = image.to_owned();
-        self.apart(move |_| shelves::image_key(&image)).await?
+        self.apart(move |_| package_sets::image_key(&image)).await?
     }
 
-    async fn shelves(&self) -> Result<Vec<Shelf>> {
-        self.apart(shelves::list).await
+    async fn package_sets(&self) -> Result<Vec<PackageSet>> {
+        self.apart(package_sets::list).await
     }
 
-    async fn make_shelf(&self, new: &Shelf) -> Result<()> {
+    async fn create_package_set(&self, new: &PackageSet) -> Result<()> {
         let new = new.clone();
-        self.apart(move |life| shelves::make(life, &new)).await?
+        self.apart(move |life| package_sets::make(life, &new))
+            .await?
     }
 
-    async fn finish_shelf(&self, done: &Shelf) -> Result<()> {
+    async fn complete_package_set(&self, done: &PackageSet) -> Result<()> {
         let done = done.clone();
-        self.apart(move |life| shelves::keep(life, &done)).await?
+        self.apart(move |life| package_sets::keep(life, &done))
+            .await?
     }
 
-    async fn remove_shelf(&self, name: &str) -> Result<()> {
+    async fn remove_package_set(&self, name: &str) -> Result<()> {
         let name = name.to_owned();
-        self.apart(move |life| shelves::remove(life, &name)).await?
+        self.apart(move |life| package_sets::remove(life, &name))
+            .await?
     }
 
     async fn resize(&self, terminal: &str, size: TtySize) -> Result<()> {

@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::cgroups::Cgroups;
+use super::package_sets;
 use super::place::Place;
-use super::shelves;
 use crate::domain::{
     Access, EngineKind, HostName, Limits, Mount, Network, Owner, Phase, Sandbox, SandboxId,
     SandboxPath, SandboxRef, SandboxSpec,
@@ -118,14 +118,14 @@ impl Asked {
     }
 }
 
-/// The folders that were asked for, and the shelf.
+/// The folders that were asked for, and the package set.
 fn mounts(spec: &SandboxSpec, place: &Place) -> Vec<KeptMount> {
-    let shelf = spec.shelf.as_ref().map(|shelf| KeptMount {
-        source: shelves::files(place, &shelf.name),
-        target: wire::escape(shelf.target.as_bytes()),
-        read_only: shelf.access == Access::ReadOnly,
+    let set = spec.packages.as_ref().map(|set| KeptMount {
+        source: package_sets::files(place, &set.name),
+        target: wire::escape(set.target.as_bytes()),
+        read_only: set.access == Access::ReadOnly,
     });
-    spec.mounts.iter().map(KeptMount::of).chain(shelf).collect()
+    spec.mounts.iter().map(KeptMount::of).chain(set).collect()
 }
 
 impl Record {

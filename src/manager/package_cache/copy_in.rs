@@ -116,7 +116,7 @@ impl CopyJob<'_> {
             token,
         };
         Ok(SandboxSpec {
-            shelf: Some(self.packages.mount()?),
+            packages: Some(self.packages.mount()?),
             ..worker::spec(self.cache.context, &id)?
         })
     }

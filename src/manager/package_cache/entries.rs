@@ -4,7 +4,7 @@
 
 use super::key_files::{KeyFiles, LockMode};
 use super::{Context, PackageCache};
-use crate::domain::{Cleared, HostName, Shelf, Stocked};
+use crate::domain::{CachedPackages, HostName, PackageSet, RemovedPackages};
 use crate::protocol::{Failure, FailureKind, Reply};
 
 /// Shortest start of a key that stands for it.
@@ -14,7 +14,7 @@ const SHORTEST: usize = 4;
 pub(in crate::manager) async fn list(context: Context, host: HostName) -> Result<Reply, Failure> {
     let cache = PackageCache::new(&context, context.host(&host)?);
     let entries = Entries::read(cache).await?;
-    Ok(Reply::Stock(entries.all))
+    Ok(Reply::PackageSets(entries.all))
 }
 
 /// Removes the sets whose keys start so; none given means all.
@@ -25,7 +25,7 @@ pub(in crate::manager) async fn remove(
 ) -> Result<Reply, Failure> {
     let cache = PackageCache::new(&context, context.host(&host)?);
     let entries = Entries::read(cache).await?;
-    let mut picked: Vec<&Stocked> = Vec::new();
+    let mut picked: Vec<&CachedPackages> = Vec::new();
     for key in &keys {
         picked.extend(pick(&entries.all, key)?);
     }
@@ -34,22 +34,22 @@ pub(in crate::manager) async fn remove(
     }
     let mut removed = Vec::new();
     for one in picked {
-        removed.push(entries.remove(cache, &one.shelf, "asked").await);
+        removed.push(entries.remove(cache, &one.set, "asked").await);
     }
-    Ok(Reply::Cleared(removed))
+    Ok(Reply::PackagesRemoved(removed))
 }
 
 /// Removes what is too old, and then what was not used for longest until the rest is small enough.
 pub(in crate::manager) async fn prune(context: Context, host: HostName) -> Result<Reply, Failure> {
     let cache = PackageCache::new(&context, context.host(&host)?);
-    prune_except(cache, "").await.map(Reply::Cleared)
+    prune_except(cache, "").await.map(Reply::PackagesRemoved)
 }
 
 /// Prunes; the set that is needed now stays.
 pub(super) async fn prune_except(
     cache: PackageCache<'_>,
     needed: &str,
-) -> Result<Vec<Cleared>, Failure> {
+) -> Result<Vec<RemovedPackages>, Failure> {
     let entries = Entries::read(cache).await?;
     let mut removed = Vec::new();
     for (set, why) in superfluous(&entries.all, cache.context.options.deps.size_limit) {
@@ -63,14 +63,14 @@ pub(super) async fn prune_except(
 /// The complete sets of a host, the last used one first.
 struct Entries {
     files: KeyFiles,
-    all: Vec<Stocked>,
+    all: Vec<CachedPackages>,
 }
 
 impl Entries {
     async fn read(cache: PackageCache<'_>) -> Result<Self, Failure> {
         let files = KeyFiles::open(cache)?;
-        let sets = cache.host.engine.shelves().await?.into_iter();
-        let mut all: Vec<Stocked> = sets
+        let sets = cache.host.engine.package_sets().await?.into_iter();
+        let mut all: Vec<CachedPackages> = sets
             .filter(|set| set.complete)
             .map(|set| with_use(cache, &files, set))
             .collect();
@@ -79,10 +79,15 @@ impl Entries {
     }
 
     /// Removes one set, unless somebody is using it.
-    async fn remove(&self, cache: PackageCache<'_>, set: &Shelf, why: &'static str) -> Cleared {
+    async fn remove(
+        &self,
+        cache: PackageCache<'_>,
+        set: &PackageSet,
+        why: &'static str,
+    ) -> RemovedPackages {
         let done = match self.files.try_lock(&set.key, LockMode::Exclusive) {
             Ok(Some(_lock)) => {
-                let removed = cache.host.engine.remove_shelf(&set.name).await;
+                let removed = cache.host.engine.remove_package_set(&set.name).await;
                 if removed.is_ok() {
                     self.files.forget_use(&set.key);
                 }
@@ -94,34 +99,34 @@ impl Entries {
             Ok(None) => Err("a run is using them".to_owned()),
             Err(failure) => Err(failure.message),
         };
-        Cleared {
-            shelf: set.clone(),
+        RemovedPackages {
+            set: set.clone(),
             why,
             done,
         }
     }
 }
 
-fn with_use(cache: PackageCache<'_>, files: &KeyFiles, set: Shelf) -> Stocked {
+fn with_use(cache: PackageCache<'_>, files: &KeyFiles, set: PackageSet) -> CachedPackages {
     let note = files.use_note(&set.key);
-    Stocked {
+    CachedPackages {
         hits: note.hits,
         used_at: note.used_at.unwrap_or(set.made_at).max(set.made_at),
         expired: cache.is_expired(&set),
-        shelf: set,
+        set: set,
     }
 }
 
 /// Finds the sets of one key by its start.
-fn pick<'a>(all: &'a [Stocked], start: &str) -> Result<Vec<&'a Stocked>, Failure> {
-    let fits = |one: &&Stocked| start.len() >= SHORTEST && one.shelf.key.starts_with(start);
-    let found: Vec<&Stocked> = all.iter().filter(fits).collect();
+fn pick<'a>(all: &'a [CachedPackages], start: &str) -> Result<Vec<&'a CachedPackages>, Failure> {
+    let fits = |one: &&CachedPackages| start.len() >= SHORTEST && one.set.key.starts_with(start);
+    let found: Vec<&CachedPackages> = all.iter().filter(fits).collect();
     let Some(first) = found.first() else {
         let words = format!("no packages are kept under the key `{start}`");
         return Err(Failure::new(FailureKind::NotFound, words)
             .with_hint("`sandtop cache ls` lists the keys; four digits are enough"));
     };
-    if found.iter().any(|one| one.shelf.key != first.shelf.key) {
+    if found.iter().any(|one| one.set.key != first.set.key) {
         let words = format!("`{start}` could mean several keys");
         return Err(Failure::new(FailureKind::Invalid, words).with_hint("write more of it"));
     }
@@ -129,17 +134,17 @@ fn pick<'a>(all: &'a [Stocked], start: &str) -> Result<Vec<&'a Stocked>, Failure
 }
 
 /// Chooses what goes; `all` starts with what was used last.
-fn superfluous(all: &[Stocked], limit: u64) -> Vec<(&Shelf, &'static str)> {
+fn superfluous(all: &[CachedPackages], limit: u64) -> Vec<(&PackageSet, &'static str)> {
     let mut total = 0_u64;
     let mut going = Vec::new();
     for one in all {
         if one.expired {
-            going.push((&one.shelf, "expired"));
+            going.push((&one.set, "expired"));
             continue;
         }
-        total = total.saturating_add(one.shelf.size_bytes);
+        total = total.saturating_add(one.set.size_bytes);
         if total > limit {
-            going.push((&one.shelf, "size"));
+            going.push((&one.set, "size"));
         }
     }
     going
@@ -151,9 +156,9 @@ mod tests {
 
     use super::*;
 
-    fn stocked(key: &str, size_bytes: u64, expired: bool) -> Stocked {
-        Stocked {
-            shelf: Shelf {
+    fn stocked(key: &str, size_bytes: u64, expired: bool) -> CachedPackages {
+        CachedPackages {
+            set: PackageSet {
                 name: key.to_owned(),
                 key: key.to_owned(),
                 language: "python".to_owned(),

@@ -12,8 +12,8 @@ use super::worker::{self, LONGEST, WorkerId};
 use super::{PackageCache, PackageRequest};
 use crate::code::Installer;
 use crate::domain::{
-    Access, Ended, ExecId, ExecSpec, Network, RequestId, SandboxId, SandboxSpec, Shelf, ShelfMount,
-    WorkerKind,
+    Access, Ended, ExecId, ExecSpec, Network, PackageMount, PackageSet, RequestId, SandboxId,
+    SandboxSpec, WorkerKind,
 };
 use crate::engine::ExecItem;
 use crate::manager::alive::{Life, is_alive};
@@ -34,7 +34,7 @@ pub(super) struct InstallJob<'a> {
     /// The program that installs.
     installer: Installer,
     /// What the new set is to be.
-    set: Shelf,
+    set: PackageSet,
 }
 
 impl<'a> InstallJob<'a> {
@@ -46,7 +46,7 @@ impl<'a> InstallJob<'a> {
             request: request.request,
             token,
             installer,
-            set: Shelf {
+            set: PackageSet {
                 name: format!("sandtop-packages-{short}-{token}"),
                 key: key.to_owned(),
                 language: request.program.language.name().to_owned(),
@@ -60,14 +60,14 @@ impl<'a> InstallJob<'a> {
     }
 
     /// Installs, or leaves nothing.
-    pub(super) async fn run(&self, cache: PackageCache<'_>) -> Result<Shelf, Failure> {
+    pub(super) async fn run(&self, cache: PackageCache<'_>) -> Result<PackageSet, Failure> {
         let spec = self.worker_spec(cache)?;
         self.remove_debris(cache, spec.name.as_str()).await?;
         let engine = &cache.host.engine;
-        engine.make_shelf(&self.set).await?;
+        engine.create_package_set(&self.set).await?;
         let done = self.install_in_worker(cache, &spec).await;
         if done.is_err()
-            && let Err(error) = engine.remove_shelf(&self.set.name).await
+            && let Err(error) = engine.remove_package_set(&self.set.name).await
         {
             tracing::warn!(%error, "unfinished packages are left; the reaper will find them");
         }
@@ -79,7 +79,7 @@ impl<'a> InstallJob<'a> {
         &self,
         cache: PackageCache<'_>,
         spec: &SandboxSpec,
-    ) -> Result<Shelf, Failure> {
+    ) -> Result<PackageSet, Failure> {
         let PackageCache { context, host } = cache;
         let made = lifecycle::create_sandbox(context, self.request, &host.name, spec).await;
         let sandbox = made.map_err(explain_network)?;
@@ -90,12 +90,12 @@ impl<'a> InstallJob<'a> {
         let removed = lifecycle::change_phase(context, &sandbox.reference, REMOVE).await;
         let size_bytes = done?;
         removed?;
-        let set = Shelf {
+        let set = PackageSet {
             size_bytes,
             complete: true,
             ..self.set.clone()
         };
-        host.engine.finish_shelf(&set).await?;
+        host.engine.complete_package_set(&set).await?;
         Ok(set)
     }
 
@@ -112,9 +112,9 @@ impl<'a> InstallJob<'a> {
             }
             lifecycle::change_phase(context, &sandbox.reference, REMOVE).await?;
         }
-        let sets = host.engine.shelves().await?.into_iter();
+        let sets = host.engine.package_sets().await?.into_iter();
         for set in sets.filter(|set| set.key == self.set.key) {
-            match host.engine.remove_shelf(&set.name).await {
+            match host.engine.remove_package_set(&set.name).await {
                 // What has become too old may still serve a sandbox; it goes with the next pruning.
                 Err(error) if set.complete && error.kind == FailureKind::Conflict => {}
                 removed => removed?,
@@ -136,7 +136,7 @@ impl<'a> InstallJob<'a> {
         let network = cache.context.options.deps.network.clone();
         Ok(SandboxSpec {
             network: network.map_or(Network::Default, Network::Named),
-            shelf: Some(ShelfMount {
+            packages: Some(PackageMount {
                 name: self.set.name.clone(),
                 target: worker::mount_point(self.installer)?,
                 access: Access::ReadWrite,

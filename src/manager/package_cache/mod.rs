@@ -21,7 +21,7 @@ use chrono::Utc;
 use super::Host;
 use super::context::Context;
 use crate::code::{Installer, Requirement};
-use crate::domain::{Access, RequestId, Shelf, ShelfMount};
+use crate::domain::{Access, PackageMount, PackageSet, RequestId};
 use crate::engine::Notes;
 use crate::protocol::{CacheUse, Failure, Program};
 pub(super) use copy_in::CopyJob;
@@ -42,15 +42,15 @@ pub(super) struct PackageRequest<'a> {
 pub(super) struct ReadyPackages {
     pub(super) cache_use: CacheUse,
     pub(super) installer: Installer,
-    set: Shelf,
+    set: PackageSet,
     /// Nobody removes the set as long as this is held.
     _lock: KeyLock,
 }
 
 impl ReadyPackages {
     /// Describes the mount through which a new sandbox sees the packages.
-    pub(super) fn mount(&self) -> Result<ShelfMount, Failure> {
-        Ok(ShelfMount {
+    pub(super) fn mount(&self) -> Result<PackageMount, Failure> {
+        Ok(PackageMount {
             name: self.set.name.clone(),
             target: worker::mount_point(self.installer)?,
             access: Access::ReadOnly,
@@ -190,9 +190,9 @@ impl<'a> PackageCache<'a> {
         self,
         key: &str,
         installed: Option<&str>,
-    ) -> Result<Option<Shelf>, Failure> {
-        let mut all = self.host.engine.shelves().await?;
-        let is_usable = |set: &Shelf| {
+    ) -> Result<Option<PackageSet>, Failure> {
+        let mut all = self.host.engine.package_sets().await?;
+        let is_usable = |set: &PackageSet| {
             let is_young = installed == Some(set.name.as_str()) || !self.is_expired(set);
             set.key == key && set.complete && is_young
         };
@@ -202,7 +202,7 @@ impl<'a> PackageCache<'a> {
     }
 
     /// Tells whether a set is too old to be used.
-    fn is_expired(self, set: &Shelf) -> bool {
+    fn is_expired(self, set: &PackageSet) -> bool {
         let age = (Utc::now() - set.made_at).to_std();
         age.is_ok_and(|age| age >= self.context.options.deps.ttl)
     }

@@ -141,8 +141,8 @@ impl Preparation<'_> {
                 Ok((*sandbox, Some(path)))
             }
             (Place::Fresh { host, mut spec }, ready) => {
-                spec.shelf = ready.as_ref().map(ReadyPackages::mount).transpose()?;
-                let path = spec.shelf.as_ref().map(|mount| mount.target.clone());
+                spec.packages = ready.as_ref().map(ReadyPackages::mount).transpose()?;
+                let path = spec.packages.as_ref().map(|mount| mount.target.clone());
                 let request = self.packages.request;
                 let sandbox =
                     lifecycle::create_sandbox(self.context, request, &host, &spec).await?;

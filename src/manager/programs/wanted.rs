@@ -15,7 +15,7 @@ pub(super) fn packages(
     program: &Program,
     report: &Report,
 ) -> Result<Vec<Requirement>, Failure> {
-    let can = host.engine.keeps_shelves();
+    let can = host.engine.caches_packages();
     let Some(installer) = program.language.installer().filter(|_| can) else {
         return match &program.wanted {
             Wanted::Also(own) if !own.is_empty() => Err(unsupported(host)),

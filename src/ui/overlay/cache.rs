@@ -6,7 +6,7 @@ use ratatui::text::Line;
 use super::lines::choose;
 use crate::app::AppState;
 use crate::app::overlays::packages::PackagesPanel;
-use crate::domain::Stocked;
+use crate::domain::CachedPackages;
 use crate::text::{human, pad, pad_left, safe_line};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::popup;
@@ -33,21 +33,21 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, panel
     frame.render_widget(Line::styled(foot(state, panel), muted), list_box.note());
 }
 
-fn line(state: &AppState, one: &Stocked, is_roomy: bool) -> String {
+fn line(state: &AppState, one: &CachedPackages, is_roomy: bool) -> String {
     let since = |then| {
         let span: chrono::TimeDelta = state.now - then;
         human::age(u64::try_from(span.num_seconds()).unwrap_or(0))
     };
-    let key = one.shelf.key.get(..12).unwrap_or(&one.shelf.key);
+    let key = one.set.key.get(..12).unwrap_or(&one.set.key);
     let expired = if one.expired { "expired: " } else { "" };
-    let language = pad(&safe_line(&one.shelf.language), 10);
-    let size = pad_left(&human::bytes(one.shelf.size_bytes), 10);
+    let language = pad(&safe_line(&one.set.language), 10);
+    let size = pad_left(&human::bytes(one.set.size_bytes), 10);
     let used = pad_left(&since(one.used_at), 5);
-    let packages = safe_line(one.shelf.packages.join(" "));
+    let packages = safe_line(one.set.packages.join(" "));
     if !is_roomy {
         return format!(" {language} {size} {used}  {expired}{packages}");
     }
-    let (hits, age) = (human::count(one.hits), since(one.shelf.made_at));
+    let (hits, age) = (human::count(one.hits), since(one.set.made_at));
     let (hits, age) = (pad_left(&hits, 6), pad_left(&age, 5));
     format!(" {key}  {language} {size} {hits} {age} {used}  {expired}{packages}")
 }
@@ -56,7 +56,7 @@ fn foot(state: &AppState, panel: &PackagesPanel) -> String {
     if panel.all.is_empty() {
         return "Nothing is kept. A run installs what its code imports.".to_owned();
     }
-    let total: u64 = panel.all.iter().map(|one| one.shelf.size_bytes).sum();
+    let total: u64 = panel.all.iter().map(|one| one.set.size_bytes).sum();
     let limit = state.settings.config.deps.size_limit;
     format!("{} of {}", human::bytes(total), human::bytes(limit))
 }

@@ -275,8 +275,8 @@ async fn remove_all(engine: &SharedEngine) -> Result<()> {
         let gone = Action::Remove { force: true };
         engine.act(&sandbox.reference.id, gone).await?;
     }
-    for shelf in engine.shelves().await? {
-        engine.remove_shelf(&shelf.name).await?;
+    for set in engine.package_sets().await? {
+        engine.remove_package_set(&set.name).await?;
     }
     Ok(())
 }
@@ -438,7 +438,7 @@ pub fn spec(name: &str) -> SandboxSpec {
         network: Network::None,
         env: Vec::new(),
         mounts: Vec::new(),
-        shelf: None,
+        packages: None,
         work_dir: sandbox_path(b"/workspace"),
         user: "1000:1000".into(),
         tmp_bytes: 16 << 20,

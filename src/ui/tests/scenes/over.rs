@@ -13,8 +13,8 @@ use crate::app::testing::{reference, start};
 use crate::app::{Msg, Tone};
 use crate::code::{Finding, Requirement, Severity};
 use crate::domain::{
-    Belongs, Death, Facts, Reaped, Reason, Run, Spared, Standing, Stocked, StreamKind, Usage,
-    Verdict,
+    Belongs, CachedPackages, Death, Facts, Reaped, Reason, Run, Spared, Standing, StreamKind,
+    Usage, Verdict,
 };
 use crate::protocol::{Command, Failure, FailureKind, Leftover, Outlook, Reply};
 use crate::ui::tests::{app as busy, details};
@@ -182,8 +182,8 @@ fn runs_of_the_past() {
     check("comparison_same", compared(Difference::None));
 }
 
-fn stock(all: fn() -> Vec<Stocked>) -> impl Fn(&Command) -> Option<Reply> {
-    move |command| matches!(command, Command::Stock(_)).then(|| Reply::Stock(all()))
+fn stock(all: fn() -> Vec<CachedPackages>) -> impl Fn(&Command) -> Option<Reply> {
+    move |command| matches!(command, Command::ListPackages(_)).then(|| Reply::PackageSets(all()))
 }
 
 #[test]

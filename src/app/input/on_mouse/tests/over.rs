@@ -78,7 +78,7 @@ fn packages_are_chosen_and_nothing_is_done_to_them() {
         stocked("cd34", &["pandas"], true),
     ];
     app.answer(|command| {
-        matches!(command, Command::Stock(_)).then(|| Ok(Reply::Stock(all.clone())))
+        matches!(command, Command::ListPackages(_)).then(|| Ok(Reply::PackageSets(all.clone())))
     });
     for _ in 0..3 {
         app.click("pandas");

@@ -1,10 +1,10 @@
-//! Shelves of installed packages, each a folder beside the sandboxes.
+//! Package sets of installed packages, each a folder beside the sandboxes.
 //!
 //! ```text
 //! STATE/local/SCOPE/shelves/NAME/  about.json  files/
 //! ```
 //!
-//! A shelf is complete when its `about.json` says so, which is replaced at once and last.
+//! A package set is complete when its `about.json` says so, which is replaced at once and last.
 
 use std::fs;
 use std::io;
@@ -17,13 +17,13 @@ use super::image::{Found, Image};
 use super::life::Life;
 use super::place::{self, Place};
 use super::record::{self, Record};
-use crate::domain::{Access, SandboxSpec, Shelf};
+use crate::domain::{Access, PackageSet, SandboxSpec};
 use crate::engine::{EngineError, Result};
 use crate::protocol::{FailureKind, Leftover};
 
 const ABOUT: &str = "about.json";
 const FILES: &str = "files";
-/// What unfinished shelves are called among leftovers.
+/// What unfinished package sets are called among leftovers.
 const KIND: &str = "shelf";
 /// Younger ones may be waiting for the sandbox that fills them.
 const YOUNG: TimeDelta = TimeDelta::seconds(60);
@@ -34,7 +34,7 @@ const INTERPRETERS: [&str; 3] = [
     "/usr/bin/node",
 ];
 
-/// Returns the folder that sandboxes see as a shelf.
+/// Returns the folder that sandboxes see as a package set.
 pub(super) fn files(place: &Place, name: &str) -> PathBuf {
     folder(place, name).join(FILES)
 }
@@ -58,51 +58,52 @@ fn check_name(name: &str) -> Result<()> {
     if !name.is_empty() && name.chars().all(fine) {
         return Ok(());
     }
-    let words = format!("`{}` is not a shelf", name.escape_default());
+    let words = format!("`{}` is not a set", name.escape_default());
     Err(EngineError::new(FailureKind::Invalid, words))
 }
 
-/// Lists the shelves, the oldest first.
-pub(super) fn list(life: &Life) -> Vec<Shelf> {
+/// Lists the package sets, the oldest first.
+pub(super) fn list(life: &Life) -> Vec<PackageSet> {
     let entries = fs::read_dir(life.place.scope().join("shelves"));
     let entries = entries.into_iter().flatten().flatten();
-    let read = |entry: fs::DirEntry| -> Option<Shelf> { record::kept(&entry.path().join(ABOUT)) };
-    let mut all: Vec<Shelf> = entries.filter_map(read).collect();
+    let read =
+        |entry: fs::DirEntry| -> Option<PackageSet> { record::kept(&entry.path().join(ABOUT)) };
+    let mut all: Vec<PackageSet> = entries.filter_map(read).collect();
     all.sort_by(|a, b| (a.made_at, &a.name).cmp(&(b.made_at, &b.name)));
     all
 }
 
-/// Makes an empty shelf.
-pub(super) fn make(life: &Life, shelf: &Shelf) -> Result<()> {
-    check_name(&shelf.name)?;
-    let files = files(&life.place, &shelf.name);
+/// Makes an empty package set.
+pub(super) fn make(life: &Life, set: &PackageSet) -> Result<()> {
+    check_name(&set.name)?;
+    let files = files(&life.place, &set.name);
     let made = life.place.prepare().and_then(|()| {
         fs::create_dir_all(&files)?;
         fs::set_permissions(&files, fs::Permissions::from_mode(0o755))
     });
     made.map_err(|error| failed("making a place for packages", &error))?;
-    keep(life, shelf)
+    keep(life, set)
 }
 
-/// Marks a shelf as complete.
-pub(super) fn keep(life: &Life, shelf: &Shelf) -> Result<()> {
-    let about = folder(&life.place, &shelf.name).join(ABOUT);
-    let kept = record::keep(&about, shelf);
+/// Marks a package set as complete.
+pub(super) fn keep(life: &Life, set: &PackageSet) -> Result<()> {
+    let about = folder(&life.place, &set.name).join(ABOUT);
+    let kept = record::keep(&about, set);
     kept.map_err(|error| failed("noting what packages there are", &error))
 }
 
-/// Gives a shelf that is to be filled to the user of the sandbox that fills it.
+/// Gives a package set that is to be filled to the user of the sandbox that fills it.
 pub(super) fn hand_over(place: &Place, spec: &SandboxSpec, record: &Record) -> Result<()> {
-    match &spec.shelf {
-        Some(shelf) if shelf.access == Access::ReadWrite => {
-            let done = super::life::hand_over(record, &files(place, &shelf.name));
+    match &spec.packages {
+        Some(set) if set.access == Access::ReadWrite => {
+            let done = super::life::hand_over(record, &files(place, &set.name));
             done.map_err(|error| failed("handing over the place for packages", &error))
         }
         _ => Ok(()),
     }
 }
 
-/// Tells whether a sandbox sees a shelf.
+/// Tells whether a sandbox sees a package set.
 fn is_used(life: &Life, name: &str) -> bool {
     let files = files(&life.place, name);
     let records = life.place.records();
@@ -110,7 +111,7 @@ fn is_used(life: &Life, name: &str) -> bool {
     mounts.any(|mount| mount.source == files)
 }
 
-/// Removes a shelf.
+/// Removes a package set.
 pub(super) fn remove(life: &Life, name: &str) -> Result<()> {
     check_name(name)?;
     let turn = life.place.turn();
@@ -123,15 +124,15 @@ pub(super) fn remove(life: &Life, name: &str) -> Result<()> {
     removed.map_err(|error| failed("removing installed packages", &error))
 }
 
-/// Lists unfinished shelves that nobody works on.
+/// Lists unfinished package sets that nobody works on.
 pub(super) fn leftovers(life: &Life) -> Vec<Leftover> {
-    let is_left = |shelf: &Shelf| {
-        !shelf.complete && Utc::now() - shelf.made_at > YOUNG && !is_used(life, &shelf.name)
+    let is_left = |set: &PackageSet| {
+        !set.complete && Utc::now() - set.made_at > YOUNG && !is_used(life, &set.name)
     };
     let left = list(life).into_iter().filter(is_left);
-    left.map(|shelf| Leftover {
+    left.map(|set| Leftover {
         kind: KIND.to_owned(),
-        name: shelf.name,
+        name: set.name,
     })
     .collect()
 }

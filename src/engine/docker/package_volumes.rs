@@ -1,4 +1,4 @@
-//! Shelves of installed packages, each a volume with a name.
+//! Package sets of installed packages, each a volume with a name.
 //!
 //! A volume and not an image layer: it can be made without a builder and a registry, mounts read-only into any number of
 //! containers, and its size is its own. Labels cannot be changed, so what is known only at the end, that it is complete and
@@ -10,18 +10,18 @@ use bollard::models::{Volume, VolumeCreateRequest};
 use bollard::query_parameters::{ListVolumesOptionsBuilder, RemoveVolumeOptions};
 
 use super::{Client, convert};
-use crate::domain::Shelf;
+use crate::domain::PackageSet;
 use crate::engine::Result;
 use crate::protocol::FailureKind;
 
-/// Marks both volumes of a shelf; its value is the key.
+/// Marks both volumes of a package set; its value is the key.
 const SHELF: &str = "sandtop.shelf";
-/// What the shelf holds.
+/// What the package set holds.
 const ABOUT: &str = "sandtop.shelf.about";
 /// Marks the second volume; its value is the name of the first.
 const OF: &str = "sandtop.shelf.of";
 
-/// The volumes of all shelves at one moment.
+/// The volumes of all package sets at one moment.
 pub(super) struct Census(Vec<Volume>);
 
 impl Census {
@@ -38,7 +38,7 @@ impl Census {
         Ok(Self(found.volumes.unwrap_or_default()))
     }
 
-    /// Tells whether a volume belongs to a shelf that is complete.
+    /// Tells whether a volume belongs to a package set that is complete.
     pub(super) fn needs(&self, volume: &Volume) -> bool {
         let names: HashSet<&str> = self.0.iter().map(|v| v.name.as_str()).collect();
         match volume.labels.get(OF) {
@@ -52,42 +52,42 @@ impl Census {
         self.0.iter().find(is_its)
     }
 
-    fn shelves(&self) -> Vec<Shelf> {
+    fn package_sets(&self) -> Vec<PackageSet> {
         let firsts = self.0.iter().filter(|v| !v.labels.contains_key(OF));
         let read = |volume: &Volume| {
             let mark = self.mark_of(&volume.name);
             let about = mark.unwrap_or(volume).labels.get(ABOUT)?;
-            let known: Shelf = serde_json::from_str(about).ok()?;
-            Some(Shelf {
+            let known: PackageSet = serde_json::from_str(about).ok()?;
+            Some(PackageSet {
                 name: volume.name.clone(),
                 complete: mark.is_some(),
                 ..known
             })
         };
-        let mut all: Vec<Shelf> = firsts.filter_map(read).collect();
+        let mut all: Vec<PackageSet> = firsts.filter_map(read).collect();
         all.sort_by(|a, b| (a.made_at, &a.name).cmp(&(b.made_at, &b.name)));
         all
     }
 }
 
-/// Lists the shelves.
-pub(super) async fn list(client: &Client, scope: &str) -> Result<Vec<Shelf>> {
-    Ok(Census::take(client, scope).await?.shelves())
+/// Lists the package sets.
+pub(super) async fn list(client: &Client, scope: &str) -> Result<Vec<PackageSet>> {
+    Ok(Census::take(client, scope).await?.package_sets())
 }
 
 /// Makes the volume that packages go to.
-pub(super) async fn make(client: &Client, scope: &str, shelf: &Shelf) -> Result<()> {
-    create(client, &shelf.name, labels(scope, shelf)).await
+pub(super) async fn make(client: &Client, scope: &str, set: &PackageSet) -> Result<()> {
+    create(client, &set.name, labels(scope, set)).await
 }
 
 /// Makes the volume that says that all is there.
-pub(super) async fn finish(client: &Client, scope: &str, shelf: &Shelf) -> Result<()> {
-    let mut labels = labels(scope, shelf);
-    labels.insert(OF.to_owned(), shelf.name.clone());
-    create(client, &mark_name(&shelf.name), labels).await
+pub(super) async fn finish(client: &Client, scope: &str, set: &PackageSet) -> Result<()> {
+    let mut labels = labels(scope, set);
+    labels.insert(OF.to_owned(), set.name.clone());
+    create(client, &mark_name(&set.name), labels).await
 }
 
-/// Removes a shelf; the volume first, because a container may be using it.
+/// Removes a package set; the volume first, because a container may be using it.
 pub(super) async fn remove(client: &Client, name: &str) -> Result<()> {
     for volume in [name, &mark_name(name)] {
         let options = None::<RemoveVolumeOptions>;
@@ -104,11 +104,11 @@ fn mark_name(name: &str) -> String {
     format!("{name}-complete")
 }
 
-fn labels(scope: &str, shelf: &Shelf) -> HashMap<String, String> {
-    let about = serde_json::to_string(shelf).unwrap_or_default();
+fn labels(scope: &str, set: &PackageSet) -> HashMap<String, String> {
+    let about = serde_json::to_string(set).unwrap_or_default();
     let labels = [
         (convert::SCOPE, scope),
-        (SHELF, shelf.key.as_str()),
+        (SHELF, set.key.as_str()),
         (ABOUT, about.as_str()),
     ];
     labels
@@ -131,8 +131,8 @@ async fn create(client: &Client, name: &str, labels: HashMap<String, String>) ->
 mod tests {
     use super::*;
 
-    fn shelf(name: &str) -> Shelf {
-        Shelf {
+    fn set(name: &str) -> PackageSet {
+        PackageSet {
             name: name.to_owned(),
             key: "k".to_owned(),
             language: "python".to_owned(),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     fn volume(name: &str, of: Option<&str>) -> Volume {
-        let mut labels = labels("s", &shelf(of.unwrap_or(name)));
+        let mut labels = labels("s", &set(of.unwrap_or(name)));
         labels.extend(of.map(|of| (OF.to_owned(), of.to_owned())));
         Volume {
             name: name.to_owned(),
@@ -164,9 +164,9 @@ mod tests {
         ];
         let census = Census(all.to_vec());
         let told: Vec<_> = census
-            .shelves()
+            .package_sets()
             .into_iter()
-            .map(|shelf| (shelf.name, shelf.complete))
+            .map(|set| (set.name, set.complete))
             .collect();
         assert_eq!(told, [("a".to_owned(), true), ("b".to_owned(), false)]);
         let needed = all.each_ref().map(|volume| census.needs(volume));
@@ -175,6 +175,6 @@ mod tests {
             name: "workspace".to_owned(),
             ..Volume::default()
         };
-        assert!(!census.needs(&other), "no shelf at all");
+        assert!(!census.needs(&other), "no set at all");
     }
 }

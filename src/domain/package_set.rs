@@ -1,14 +1,14 @@
-//! A shelf: the installed packages of one set of wishes, kept for the next run that has the same.
+//! A package set: the installed packages of one set of wishes, kept for the next run that has the same.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::{Access, SandboxPath};
 
-/// A shelf as its engine knows it.
+/// A package set as its engine knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shelf {
-    /// What the engine calls it; two shelves never share a name.
+pub struct PackageSet {
+    /// What the engine calls it; two package sets never share a name.
     pub name: String,
     /// Stands for language, image, platform, index and packages; the same wishes have the same key.
     pub key: String,
@@ -28,10 +28,10 @@ pub struct Shelf {
     pub complete: bool,
 }
 
-/// Where a sandbox sees a shelf.
+/// Where a sandbox sees a package set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ShelfMount {
-    /// The shelf's name.
+pub struct PackageMount {
+    /// The package set's name.
     pub name: String,
     /// Where it appears.
     pub target: SandboxPath,
@@ -39,11 +39,11 @@ pub struct ShelfMount {
     pub access: Access,
 }
 
-/// A shelf, and what is known of its use.
+/// A package set, and what is known of its use.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stocked {
-    /// The shelf.
-    pub shelf: Shelf,
+pub struct CachedPackages {
+    /// The package set.
+    pub set: PackageSet,
     /// Runs that found their packages on it.
     pub hits: u64,
     /// When a run last used it.
@@ -52,11 +52,11 @@ pub struct Stocked {
     pub expired: bool,
 }
 
-/// A shelf that was to be removed.
+/// A package set that was to be removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cleared {
+pub struct RemovedPackages {
     /// Which.
-    pub shelf: Shelf,
+    pub set: PackageSet,
     /// Why.
     pub why: &'static str,
     /// What came of it.

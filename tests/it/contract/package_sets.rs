@@ -1,7 +1,7 @@
-//! Clause 24: shelves of packages, which one sandbox fills and any number of them see.
+//! Clause 24: package sets, which one sandbox fills and any number of them see.
 
 use chrono::{TimeDelta, Utc};
-use sandtop::domain::{Access, Ended, Sandbox, Shelf, ShelfMount};
+use sandtop::domain::{Access, Ended, PackageMount, PackageSet, Sandbox};
 use sandtop::engine::Notes;
 use sandtop::protocol::FailureKind;
 
@@ -9,9 +9,9 @@ use crate::support::{Bench, Fixture, kind, sandbox_path, soon, unique_name};
 
 const PLACE: &[u8] = b"/.sandtop-packages";
 
-fn new_shelf(fixture: &Fixture) -> Shelf {
+fn new_set(fixture: &Fixture) -> PackageSet {
     let name = unique_name("shelf");
-    Shelf {
+    PackageSet {
         key: format!("key of {name}"),
         name,
         language: "python".into(),
@@ -23,33 +23,33 @@ fn new_shelf(fixture: &Fixture) -> Shelf {
     }
 }
 
-async fn shelves(fixture: &Fixture) -> Vec<Shelf> {
-    let listed = soon("a list of shelves", fixture.engine.shelves()).await;
-    listed.expect("a list of shelves")
+async fn package_sets(fixture: &Fixture) -> Vec<PackageSet> {
+    let listed = soon("a list of package_sets", fixture.engine.package_sets()).await;
+    listed.expect("a list of package_sets")
 }
 
-async fn remove(fixture: &Fixture, shelf: &Shelf) -> sandtop::engine::Result<()> {
-    soon("a removal", fixture.engine.remove_shelf(&shelf.name)).await
+async fn remove(fixture: &Fixture, set: &PackageSet) -> sandtop::engine::Result<()> {
+    soon("a removal", fixture.engine.remove_package_set(&set.name)).await
 }
 
-/// Makes a sandbox that sees a shelf.
-async fn seeing<'a>(fixture: &'a Fixture, shelf: &Shelf, access: Access) -> Bench<'a> {
+/// Makes a sandbox that sees a package set.
+async fn seeing<'a>(fixture: &'a Fixture, set: &PackageSet, access: Access) -> Bench<'a> {
     let mut spec = fixture.spec("reader");
-    spec.shelf = Some(ShelfMount {
-        name: shelf.name.clone(),
+    spec.packages = Some(PackageMount {
+        name: set.name.clone(),
         target: sandbox_path(PLACE),
         access,
     });
     fixture.create(&spec).await
 }
 
-/// Makes a shelf with one file on it, and returns it as it is noted in the end.
-async fn filled(fixture: &Fixture) -> Shelf {
-    let new = new_shelf(fixture);
-    let made = soon("a shelf", fixture.engine.make_shelf(&new)).await;
-    made.expect("a shelf");
+/// Makes a package set with one file on it, and returns it as it is noted in the end.
+async fn filled(fixture: &Fixture) -> PackageSet {
+    let new = new_set(fixture);
+    let made = soon("a set", fixture.engine.create_package_set(&new)).await;
+    made.expect("a set");
     assert_eq!(
-        shelves(fixture).await,
+        package_sets(fixture).await,
         std::slice::from_ref(&new),
         "not complete yet"
     );
@@ -65,32 +65,32 @@ async fn filled(fixture: &Fixture) -> Shelf {
     );
     filler.remove().await;
     assert_eq!(
-        shelves(fixture).await,
+        package_sets(fixture).await,
         std::slice::from_ref(&new),
         "filled, not said so"
     );
-    let done = Shelf {
+    let done = PackageSet {
         size_bytes: 6,
         complete: true,
         ..new
     };
-    let finished = soon("the end", fixture.engine.finish_shelf(&done)).await;
-    finished.expect("a finished shelf");
+    let finished = soon("the end", fixture.engine.complete_package_set(&done)).await;
+    finished.expect("a finished set");
     done
 }
 
-pub async fn c24_a_shelf_is_shown_to_many_and_complete_only_in_the_end(fixture: &Fixture) {
-    if !fixture.engine.keeps_shelves() {
-        let made = fixture.engine.make_shelf(&new_shelf(fixture)).await;
+pub async fn c24_a_set_is_shown_to_many_and_complete_only_in_the_end(fixture: &Fixture) {
+    if !fixture.engine.caches_packages() {
+        let made = fixture.engine.create_package_set(&new_set(fixture)).await;
         assert_eq!(kind(&made), Some(FailureKind::Unsupported));
-        assert_eq!(shelves(fixture).await, []);
+        assert_eq!(package_sets(fixture).await, []);
         return;
     }
-    let shelf = filled(fixture).await;
-    assert_eq!(shelves(fixture).await, std::slice::from_ref(&shelf));
+    let set = filled(fixture).await;
+    assert_eq!(package_sets(fixture).await, std::slice::from_ref(&set));
     let readers = [
-        seeing(fixture, &shelf, Access::ReadOnly).await,
-        seeing(fixture, &shelf, Access::ReadOnly).await,
+        seeing(fixture, &set, Access::ReadOnly).await,
+        seeing(fixture, &set, Access::ReadOnly).await,
     ];
     for reader in &readers {
         let read = reader.sh("cat /.sandtop-packages/d/f").await;
@@ -99,41 +99,41 @@ pub async fn c24_a_shelf_is_shown_to_many_and_complete_only_in_the_end(fixture: 
         assert_ne!(written.end.ended, Ended::Code(0), "{written:?}");
     }
     for reader in &readers {
-        let refused = remove(fixture, &shelf).await;
+        let refused = remove(fixture, &set).await;
         assert_eq!(kind(&refused), Some(FailureKind::Conflict));
         reader.remove().await;
     }
     for _ in 0..2 {
-        remove(fixture, &shelf).await.expect("a removal");
-        assert_eq!(shelves(fixture).await, []);
+        remove(fixture, &set).await.expect("a removal");
+        assert_eq!(package_sets(fixture).await, []);
     }
 }
 
-pub async fn c24_shelves_are_the_scopes_own_and_outlive_their_readers(fixture: &Fixture) {
-    if !fixture.engine.keeps_shelves() {
+pub async fn c24_sets_are_the_scopes_own_and_outlive_their_readers(fixture: &Fixture) {
+    if !fixture.engine.caches_packages() {
         return;
     }
-    let old = Shelf {
+    let old = PackageSet {
         made_at: Utc::now() - TimeDelta::hours(1),
         complete: true,
-        ..new_shelf(fixture)
+        ..new_set(fixture)
     };
-    let young = new_shelf(fixture);
-    for shelf in [&young, &old] {
-        let made = soon("a shelf", fixture.engine.make_shelf(shelf)).await;
-        made.expect("a shelf");
+    let young = new_set(fixture);
+    for set in [&young, &old] {
+        let made = soon("a set", fixture.engine.create_package_set(set)).await;
+        made.expect("a set");
     }
-    let finished = soon("the end", fixture.engine.finish_shelf(&old)).await;
-    finished.expect("a finished shelf");
-    assert_eq!(shelves(fixture).await, [old.clone(), young.clone()]);
-    assert_eq!(shelves(&fixture.sibling()).await, [], "another scope");
+    let finished = soon("the end", fixture.engine.complete_package_set(&old)).await;
+    finished.expect("a finished set");
+    assert_eq!(package_sets(fixture).await, [old.clone(), young.clone()]);
+    assert_eq!(package_sets(&fixture.sibling()).await, [], "another scope");
     let reader = seeing(fixture, &old, Access::ReadOnly).await;
     reader.remove().await;
     assert_eq!(fixture.list().await, Vec::<Sandbox>::new());
     let left = soon("leftovers", fixture.engine.leftovers()).await;
     let left = left.expect("leftovers");
     assert!(!left.iter().any(|one| one.name == old.name), "{left:?}");
-    assert_eq!(shelves(fixture).await, [old, young]);
+    assert_eq!(package_sets(fixture).await, [old, young]);
 }
 
 pub async fn c24_an_image_has_one_key_and_a_missing_one_none(fixture: &Fixture) {
@@ -142,7 +142,7 @@ pub async fn c24_an_image_has_one_key_and_a_missing_one_none(fixture: &Fixture) 
     let first = key(&fixture.image).await.expect("a key");
     assert!(!first.is_empty());
     assert_eq!(key(&fixture.image).await.expect("a key"), first);
-    if engine.keeps_shelves() {
+    if engine.caches_packages() {
         let missing = key("127.0.0.1:1/no-such/image:1").await;
         assert_eq!(kind(&missing), Some(FailureKind::ImageMissing));
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::domain::{Happening, HostName, Image, SandboxRef};
+use crate::domain::{EngineEvent, HostName, Image, SandboxRef};
 use crate::protocol::Link;
 
 /// Happenings that are kept.
@@ -40,7 +40,7 @@ impl KnownLink {
 #[derive(Debug, Default)]
 pub struct EngineState {
     links: BTreeMap<HostName, KnownLink>,
-    happened: VecDeque<Happening>,
+    happened: VecDeque<EngineEvent>,
     /// Images that need no pull, by name.
     pub images: Vec<Image>,
 }
@@ -79,14 +79,14 @@ impl EngineState {
     }
 
     /// Takes something that has just happened.
-    pub fn happened(&mut self, happening: Happening) {
+    pub fn happened(&mut self, happening: EngineEvent) {
         self.remembered(vec![happening]);
     }
 
     /// Takes what an engine remembers; what is known already is not told twice.
-    pub fn remembered(&mut self, past: Vec<Happening>) {
+    pub fn remembered(&mut self, past: Vec<EngineEvent>) {
         for happening in past {
-            let later = |known: &&Happening| known.at > happening.at;
+            let later = |known: &&EngineEvent| known.at > happening.at;
             let at = self.happened.len() - self.happened.iter().rev().take_while(later).count();
             let same = self.happened.iter().take(at).rev();
             let mut same = same.take_while(|known| known.at == happening.at);
@@ -102,7 +102,7 @@ impl EngineState {
     pub fn events<'a>(
         &'a self,
         of: Option<&'a SandboxRef>,
-    ) -> impl Iterator<Item = &'a Happening> + 'a {
+    ) -> impl Iterator<Item = &'a EngineEvent> + 'a {
         let all = self.happened.iter().rev();
         all.filter(move |happening| of.is_none_or(|of| happening.sandbox == *of))
     }
@@ -113,19 +113,19 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::domain::{SandboxId, What};
+    use crate::domain::{EngineEventKind, SandboxId};
     use crate::protocol::{Failure, FailureKind};
 
     fn at(seconds: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(1_000 + seconds, 0).expect("a time")
     }
 
-    fn event(seconds: i64, name: &str) -> Happening {
-        Happening {
+    fn event(seconds: i64, name: &str) -> EngineEvent {
+        EngineEvent {
             at: at(seconds),
             sandbox: SandboxRef::new(HostName::new("here"), SandboxId::new(name)),
             name: name.to_owned(),
-            what: What::Started,
+            what: EngineEventKind::Started,
         }
     }
 

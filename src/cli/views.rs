@@ -6,7 +6,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
 
 use crate::domain::{
-    Details, FileEntry, FileKind, Happening, Sample, Sandbox, SandboxPath, Standing, Usage,
+    Details, EngineEvent, FileEntry, FileKind, Sample, Sandbox, SandboxPath, Standing, Usage,
 };
 
 /// Writes a time.
@@ -75,13 +75,13 @@ pub(super) fn sample(name: &str, sample: &Sample) -> Value {
 }
 
 /// Shapes something that happened.
-pub(super) fn happening(happening: &Happening) -> Value {
-    let mut value = json!(happening.what);
+pub(super) fn event(event: &EngineEvent) -> Value {
+    let mut value = json!(event.what);
     if let Value::Object(fields) = &mut value {
-        fields.insert("at".into(), json!(time(happening.at)));
-        fields.insert("name".into(), json!(happening.name));
-        fields.insert("host".into(), json!(happening.sandbox.host));
-        fields.insert("id".into(), json!(happening.sandbox.id.as_str()));
+        fields.insert("at".into(), json!(time(event.at)));
+        fields.insert("name".into(), json!(event.name));
+        fields.insert("host".into(), json!(event.sandbox.host));
+        fields.insert("id".into(), json!(event.sandbox.id.as_str()));
     }
     value
 }

@@ -1,4 +1,4 @@
-//! Verbs that look: live stats and happenings, once or for as long as one likes.
+//! Verbs that look: live stats and events, once or for as long as one likes.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::print::{self, Format, Outcome};
 use super::session::{pick, unexpected};
 use super::{CliContext, exit, views};
 use crate::describe::happening_detail;
-use crate::domain::{Happening, Sample, Sandbox, SandboxRef};
+use crate::domain::{EngineEvent, Sample, Sandbox, SandboxRef};
 use crate::protocol::{Command, Event, Failure, Link, Reply, Topic};
 use crate::text::{Table, human, safe_line};
 
@@ -154,18 +154,18 @@ pub(super) async fn events(cli: &mut CliContext, follow: bool, since: u64) -> Ou
         return follow_events(cli).await;
     }
     let since = Utc::now() - TimeDelta::seconds(i64::try_from(since).unwrap_or(86_400));
-    let past = match cli.session.ask(Command::History { since }).await? {
-        Reply::Happenings(past) => past,
+    let past = match cli.session.ask(Command::EventsSince { since }).await? {
+        Reply::Events(past) => past,
         other => return Err(unexpected(&other).into()),
     };
     match cli.format {
-        Format::Json => print::json(&past.iter().map(views::happening).collect::<Vec<_>>())?,
+        Format::Json => print::json(&past.iter().map(views::event).collect::<Vec<_>>())?,
         Format::Text if past.is_empty() => {
             print::note("Nothing happened, as far as the engine remembers.");
         }
         Format::Text => {
-            for happening in &past {
-                print::line(&event_line(happening))?;
+            for event in &past {
+                print::line(&event_line(event))?;
             }
         }
     }
@@ -173,12 +173,12 @@ pub(super) async fn events(cli: &mut CliContext, follow: bool, since: u64) -> Ou
 }
 
 async fn follow_events(cli: &mut CliContext) -> Outcome<u8> {
-    cli.session.ask(Command::Watch(Topic::Happenings)).await?;
+    cli.session.ask(Command::Watch(Topic::Events)).await?;
     loop {
         match cli.session.event().await? {
-            Event::Happened(happening) => match cli.format {
-                Format::Json => print::json(&views::happening(&happening))?,
-                Format::Text => print::line(&event_line(&happening))?,
+            Event::Engine(event) => match cli.format {
+                Format::Json => print::json(&views::event(&event))?,
+                Format::Text => print::line(&event_line(&event))?,
             },
             Event::Link { link, .. } => tell_link(&link),
             _ => {}
@@ -186,13 +186,13 @@ async fn follow_events(cli: &mut CliContext) -> Outcome<u8> {
     }
 }
 
-fn event_line(happening: &Happening) -> String {
-    let detail = happening_detail(&happening.what);
+fn event_line(event: &EngineEvent) -> String {
+    let detail = happening_detail(&event.what);
     let line = format!(
         "{}  {:<20} {:<10} {detail}",
-        views::time(happening.at),
-        safe_line(&happening.name),
-        happening.what.word()
+        views::time(event.at),
+        safe_line(&event.name),
+        event.what.word()
     );
     line.trim_end().to_owned()
 }

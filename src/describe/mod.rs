@@ -1,12 +1,12 @@
-//! Sandboxes, happenings and changes in words, for the command line and the dashboard alike.
+//! Sandboxes, events and changes in words, for the command line and the dashboard alike.
 
 mod changes;
-mod happening;
+mod engine_event;
 mod reaping;
 mod sandbox;
 
 pub use changes::changes_summary;
-pub use happening::{happening_detail, happening_mood};
+pub use engine_event::{happening_detail, happening_mood};
 pub use reaping::{standing_word, verdict_reason, verdict_words};
 pub use sandbox::{Fact, ending, facts};
 

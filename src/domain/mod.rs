@@ -4,11 +4,11 @@ mod adopt;
 mod capacity;
 mod change;
 mod death;
+mod engine_event;
 mod exec;
 mod file;
 pub mod glob;
 mod guard;
-mod happening;
 mod host;
 mod ids;
 mod image;
@@ -25,10 +25,10 @@ pub use adopt::AdoptRules;
 pub use capacity::{Amount, Capacity, Share};
 pub use change::{Change, ChangeKind, ChangedFile, Changes};
 pub use death::{Cause, Death, Evidence, Fault, Meant};
+pub use engine_event::{EngineEvent, EngineEventKind};
 pub use exec::{Ended, ExecEnd, ExecSpec, Execs, OutputChunk, StdinMode, StreamKind, TtySize};
 pub use file::{FileEntry, FileKind, PathError, SandboxPath, TreeItem};
 pub use guard::{Guard, GuardAction, GuardRule, GuardRules, Guarded, Turn};
-pub use happening::{Happening, What};
 pub use host::{Check, CheckLevel, EngineInfo, EngineKind};
 pub use ids::{
     ExecId, HostName, NameError, RequestId, SandboxId, SandboxName, SandboxRef, StreamId,

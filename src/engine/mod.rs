@@ -54,8 +54,8 @@ use tokio::sync::mpsc;
 pub use error::{EngineError, Result};
 
 use crate::domain::{
-    Changes, Check, Details, EngineInfo, EngineKind, ExecEnd, ExecId, ExecSpec, Execs, FileEntry,
-    Happening, Image, OutputChunk, PackageSet, Process, Sample, Sandbox, SandboxId, SandboxPath,
+    Changes, Check, Details, EngineEvent, EngineInfo, EngineKind, ExecEnd, ExecId, ExecSpec, Execs,
+    FileEntry, Image, OutputChunk, PackageSet, Process, Sample, Sandbox, SandboxId, SandboxPath,
     SandboxSpec, TreeItem, TtySize,
 };
 use crate::protocol::{Action, FailureKind, FileOp, Leftover, SessionInfo};
@@ -239,10 +239,10 @@ pub trait Engine: Send + Sync + 'static {
     async fn samples(&self, sandbox: &Sandbox) -> Result<BoxStream<'static, Result<Sample>>>;
 
     /// Streams what happens from now on; ends or fails when the engine goes away.
-    async fn happenings(&self) -> Result<BoxStream<'static, Result<Happening>>>;
+    async fn events(&self) -> Result<BoxStream<'static, Result<EngineEvent>>>;
 
     /// Tells what happened since a moment, as far as the engine remembers.
-    async fn history(&self, since: DateTime<Utc>) -> Result<Vec<Happening>>;
+    async fn events_since(&self, since: DateTime<Utc>) -> Result<Vec<EngineEvent>>;
 
     /// Does small work on files; `List` and `Stat` return what they found.
     async fn file(&self, id: &SandboxId, op: &FileOp) -> Result<Vec<FileEntry>>;

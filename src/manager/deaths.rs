@@ -8,8 +8,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::Host;
 use super::context::Context;
 use crate::domain::{
-    Death, Evidence, ExecId, Fault, Happening, HostName, Meant, Phase, Run, Sandbox, SandboxId,
-    SandboxRef, What,
+    Death, EngineEvent, EngineEventKind, Evidence, ExecId, Fault, HostName, Meant, Phase, Run,
+    Sandbox, SandboxId, SandboxRef,
 };
 use crate::protocol::{Epitaph, Failure, Reply, RunFilter};
 use crate::store::{Intent, last_lines};
@@ -69,7 +69,7 @@ pub(super) async fn reconcile(
 struct Witness<'a> {
     context: &'a Context,
     host: &'a Host,
-    past: Option<Vec<Happening>>,
+    past: Option<Vec<EngineEvent>>,
     found: HashMap<SandboxId, Death>,
 }
 
@@ -114,8 +114,10 @@ impl<'a> Witness<'a> {
     async fn explain_absence(&mut self, id: &SandboxId, name: &str) {
         let intent = self.intent(id, Utc::now()).await;
         let removal = self.past().await.iter().rev();
-        let mut removal = removal.filter(|happening| happening.sandbox.id == *id);
-        let removed_at = removal.find(|h| h.what == What::Removed).map(|h| h.at);
+        let mut removal = removal.filter(|event| event.sandbox.id == *id);
+        let removed_at = removal
+            .find(|h| h.what == EngineEventKind::Removed)
+            .map(|h| h.at);
         let evidence = Evidence {
             gone: true,
             saw_removal: removed_at.is_some(),
@@ -150,25 +152,30 @@ impl<'a> Witness<'a> {
     /// Reads from the engine's memory what was asked of it shortly before an end.
     async fn events(&mut self, id: &SandboxId, end: DateTime<Utc>) -> Evidence {
         let mut evidence = Evidence::default();
-        for happening in self.past().await {
-            let before = end - happening.at;
-            if happening.sandbox.id != *id || before > SHORTLY || before < -SKEW {
+        for event in self.past().await {
+            let before = end - event.at;
+            if event.sandbox.id != *id || before > SHORTLY || before < -SKEW {
                 continue;
             }
-            match happening.what {
+            match event.what {
                 // What was asked of an earlier life explains nothing.
-                What::Started | What::Restarted => evidence = Evidence::default(),
-                What::Stopped => evidence.saw_stop = true,
-                What::Killed { .. } => evidence.saw_kill = true,
+                EngineEventKind::Started | EngineEventKind::Restarted => {
+                    evidence = Evidence::default()
+                }
+                EngineEventKind::Stopped => evidence.saw_stop = true,
+                EngineEventKind::Killed { .. } => evidence.saw_kill = true,
                 _ => {}
             }
         }
         evidence
     }
 
-    async fn past(&mut self) -> &[Happening] {
+    async fn past(&mut self) -> &[EngineEvent] {
         if self.past.is_none() {
-            let asking = self.host.engine.history(Utc::now() - TimeDelta::hours(24));
+            let asking = self
+                .host
+                .engine
+                .events_since(Utc::now() - TimeDelta::hours(24));
             let told = tokio::time::timeout(ASKING, asking).await;
             self.past = Some(told.ok().and_then(Result::ok).unwrap_or_default());
         }

@@ -73,7 +73,7 @@ impl Manager {
             Command::DropSession { sandbox, name } => {
                 self.answer(id, lifecycle::drop_session(c, sandbox, name));
             }
-            Command::History { since } => self.answer(id, lifecycle::history(c, since)),
+            Command::EventsSince { since } => self.answer(id, lifecycle::events_since(c, since)),
             Command::Diagnose(host) => self.answer(id, lifecycle::diagnose(c, host)),
             Command::Prepare { place, program } => {
                 self.answer(id, programs::prepare(c, id, place, program));

@@ -227,17 +227,17 @@ pub(super) async fn drop_session(
 }
 
 /// Tells what happened on all hosts, oldest first.
-pub(super) async fn history(context: Context, since: DateTime<Utc>) -> Result<Reply, Failure> {
+pub(super) async fn events_since(context: Context, since: DateTime<Utc>) -> Result<Reply, Failure> {
     let mut all = Vec::new();
     for host in context.hosts() {
         if let Ok(sandboxes) = list(host).await {
             deaths::reconcile(&context, host, &sandboxes).await;
         }
-        all.extend(within(LOOK_UP, "reading events", host.engine.history(since)).await?);
+        all.extend(within(LOOK_UP, "reading events", host.engine.events_since(since)).await?);
         all.extend(news::since(&context, host, since).await);
     }
-    all.sort_by_key(|happening| happening.at);
-    Ok(Reply::Happenings(all))
+    all.sort_by_key(|event| event.at);
+    Ok(Reply::Events(all))
 }
 
 /// Checks the engine of a host.

@@ -9,8 +9,8 @@ use super::alive::{self, Life};
 use super::context::Context;
 use super::{Host, deaths, runs};
 use crate::domain::{
-    Belongs, Facts, Owner, OwnerKind, Phase, ReapRules, Sandbox, SandboxId, SandboxRef, Standing,
-    Usage, What, judge,
+    Belongs, EngineEventKind, Facts, Owner, OwnerKind, Phase, ReapRules, Sandbox, SandboxId,
+    SandboxRef, Standing, Usage, judge,
 };
 use crate::protocol::{Failure, RunFilter};
 use crate::store::{Memory, Moment};
@@ -201,22 +201,23 @@ async fn uses_by_others(
     sandboxes: &[Sandbox],
     since: DateTime<Utc>,
 ) -> Vec<SandboxId> {
-    let asking = host.engine.history(since);
+    let asking = host.engine.events_since(since);
     let Ok(Ok(past)) = tokio::time::timeout(ASKING, asking).await else {
         return Vec::new();
     };
     let mut seen: HashMap<SandboxId, (DateTime<Utc>, i64)> = HashMap::new();
-    for happening in past {
-        let step = match happening.what {
-            What::Exec { .. } => 1,
-            What::ExecEnded { .. } => -1,
-            What::Created | What::Started | What::Restarted | What::Resumed => 0,
+    for event in past {
+        let step = match event.what {
+            EngineEventKind::Exec { .. } => 1,
+            EngineEventKind::ExecEnded { .. } => -1,
+            EngineEventKind::Created
+            | EngineEventKind::Started
+            | EngineEventKind::Restarted
+            | EngineEventKind::Resumed => 0,
             _ => continue,
         };
-        let entry = seen
-            .entry(happening.sandbox.id)
-            .or_insert((happening.at, 0));
-        *entry = (entry.0.max(happening.at), entry.1 + step);
+        let entry = seen.entry(event.sandbox.id).or_insert((event.at, 0));
+        *entry = (entry.0.max(event.at), entry.1 + step);
     }
     let (now, mut running) = (Moment::now(), Vec::new());
     for sandbox in sandboxes {

@@ -1,4 +1,4 @@
-//! Watching a host: its happenings and stats, across every loss of the connection.
+//! Watching a host: its events and stats, across every loss of the connection.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::backoff::Backoff;
 use super::context::Context;
 use super::disk::{self, Disks};
 use super::{deaths, news, standing};
-use crate::domain::{Happening, Sample, Sandbox, SandboxRef, What};
+use crate::domain::{EngineEvent, EngineEventKind, Sample, Sandbox, SandboxRef};
 use crate::engine::{EngineError, Result};
 use crate::protocol::{Event, Failure, FailureKind, Link, Topic};
 use crate::store::Moment;
@@ -29,7 +29,7 @@ pub(super) async fn watch(context: &Context, host: &Host, topic: &Topic) {
             Topic::Standings { rules, reap_every } => {
                 standing::keep_telling(context, host, rules, *reap_every).await;
             }
-            Topic::Happenings => keep_watching(context, host, topic, &Disks::default()).await,
+            Topic::Events => keep_watching(context, host, topic, &Disks::default()).await,
             Topic::Samples(wanted) => {
                 let disks = Disks::default();
                 let watching = keep_watching(context, host, topic, &disks);
@@ -103,7 +103,7 @@ struct Session<'a> {
 impl Session<'_> {
     /// Subscribes first and lists then, so that nothing falls in between.
     async fn run(&mut self) -> Result<()> {
-        let mut happenings = self.host.engine.happenings().await?;
+        let mut events = self.host.engine.events().await?;
         let info = self.host.engine.info().await?;
         self.answered = true;
         self.context
@@ -117,44 +117,47 @@ impl Session<'_> {
         let mut pulse = tokio::time::interval_at(tokio::time::Instant::now() + PULSE, PULSE);
         loop {
             tokio::select! {
-                happening = happenings.next() => match happening {
-                    Some(happening) => self.on_event(happening?).await?,
+                event = events.next() => match event {
+                    Some(event) => self.on_event(event?).await?,
                     None => return Ok(()),
                 },
                 Some((sandbox, sample)) = self.samples.next(), if !self.samples.is_empty() => self.on_sample(sandbox, sample),
-                _ = news.tick(), if *self.topic == Topic::Happenings => self.tell_news().await,
+                _ = news.tick(), if *self.topic == Topic::Events => self.tell_news().await,
                 _ = pulse.tick() => drop(self.host.engine.info().await?),
             }
         }
     }
 
-    async fn on_event(&mut self, happening: Happening) -> Result<()> {
-        self.record_use(&happening).await;
-        let relist = happening.what.changes_list();
-        if *self.topic == Topic::Happenings {
-            self.context.send(Event::Happened(happening)).await;
+    async fn on_event(&mut self, event: EngineEvent) -> Result<()> {
+        self.record_use(&event).await;
+        let relist = event.what.changes_list();
+        if *self.topic == Topic::Events {
+            self.context.send(Event::Engine(event)).await;
         }
         if relist { self.relist().await } else { Ok(()) }
     }
 
     /// Records uses by other tools.
-    async fn record_use(&mut self, happening: &Happening) {
+    async fn record_use(&mut self, event: &EngineEvent) {
         let is_use = matches!(
-            happening.what,
-            What::Exec { .. } | What::ExecEnded { .. } | What::Started | What::Resumed
+            event.what,
+            EngineEventKind::Exec { .. }
+                | EngineEventKind::ExecEnded { .. }
+                | EngineEventKind::Started
+                | EngineEventKind::Resumed
         );
-        if is_use && *self.topic == Topic::Happenings {
-            let at = Moment::now().back_to(happening.at);
-            self.context.touch_at(&happening.sandbox, at).await;
+        if is_use && *self.topic == Topic::Events {
+            let at = Moment::now().back_to(event.at);
+            self.context.touch_at(&event.sandbox, at).await;
         }
     }
 
     /// Tells what came on record since the last look.
     async fn tell_news(&mut self) {
         let news = news::since(self.context, self.host, self.told).await;
-        for happening in news {
-            self.told = self.told.max(happening.at);
-            self.context.send(Event::Happened(happening)).await;
+        for event in news {
+            self.told = self.told.max(event.at);
+            self.context.send(Event::Engine(event)).await;
         }
     }
 
@@ -162,7 +165,7 @@ impl Session<'_> {
     async fn relist(&mut self) -> Result<()> {
         let sandboxes = self.host.engine.list().await?;
         self.context.remember(&sandboxes);
-        if *self.topic == Topic::Happenings {
+        if *self.topic == Topic::Events {
             deaths::reconcile(self.context, self.host, &sandboxes).await;
         }
         if let Topic::Samples(wanted) = self.topic {

@@ -159,7 +159,7 @@ pub enum Command {
         name: String,
     },
     /// Tell what happened since a moment.
-    History {
+    EventsSince {
         /// From when on.
         since: DateTime<Utc>,
     },
@@ -324,8 +324,8 @@ pub enum FileOp {
 /// What can be watched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Topic {
-    /// Happenings, with the whole list after each change.
-    Happenings,
+    /// Events of the engine, with the whole list after each change.
+    Events,
     /// How sandboxes stand, every few seconds; with an interval, the reaper runs too.
     Standings {
         /// What decides over them.

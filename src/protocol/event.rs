@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Failure, Outlook, Prepared};
 use crate::domain::{
-    CachedPackages, Changes, Check, Death, Details, EngineInfo, ExecEnd, FileEntry, Happening,
+    CachedPackages, Changes, Check, Death, Details, EngineEvent, EngineInfo, ExecEnd, FileEntry,
     HostName, Image, LastEnd, OutputChunk, Process, Reaped, RemovedPackages, RequestId, Run,
     Sample, Sandbox, SandboxRef, Standing, StreamId,
 };
@@ -48,7 +48,7 @@ pub enum Event {
         sample: Sample,
     },
     /// Something happened to a sandbox.
-    Happened(Happening),
+    Engine(EngineEvent),
     /// Output of a stream, in order.
     Output {
         /// Which.
@@ -144,7 +144,7 @@ pub enum Reply {
     /// The named sessions.
     Sessions(Vec<SessionInfo>),
     /// What happened.
-    Happenings(Vec<Happening>),
+    Events(Vec<EngineEvent>),
     /// Recorded runs.
     Runs(Vec<Run>),
     /// One recorded run.

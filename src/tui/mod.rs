@@ -168,7 +168,7 @@ impl Loop {
             rules: rules(manager),
             reap_every: (!settings.read_only).then_some(manager.cleanup_interval),
         };
-        for topic in [Topic::Happenings, Topic::Samples(None), standings] {
+        for topic in [Topic::Events, Topic::Samples(None), standings] {
             let pending = Pending {
                 label: String::new(),
                 since: self.state.now,

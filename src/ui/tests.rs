@@ -10,8 +10,8 @@ use insta::assert_snapshot;
 
 use crate::app::testing::{App, down, reference, sample, sandbox, start, up};
 use crate::domain::{
-    Access, Change, ChangeKind, ChangedFile, Changes, Details, FileKind, Happening, Image,
-    MountInfo, Posture, Process, SandboxPath, What,
+    Access, Change, ChangeKind, ChangedFile, Changes, Details, EngineEvent, EngineEventKind,
+    FileKind, Image, MountInfo, Posture, Process, SandboxPath,
 };
 use crate::protocol::{Command, Event, Failure, FailureKind, Reply};
 use crate::ui::theme::Theme;
@@ -103,24 +103,24 @@ fn app(width: u16, height: u16) -> App {
         app.sample("py", sample(second.into(), wave, memory));
     }
     let events = [
-        (1, What::Created),
-        (2, What::Started),
+        (1, EngineEventKind::Created),
+        (2, EngineEventKind::Started),
         (
             60,
-            What::Exec {
+            EngineEventKind::Exec {
                 command: "python3 main.py".into(),
             },
         ),
-        (70, What::Oom),
+        (70, EngineEventKind::Oom),
         (
             71,
-            What::ExecEnded {
+            EngineEventKind::ExecEnded {
                 exit_code: Some(137),
             },
         ),
     ];
     for (seconds, what) in events {
-        app.engine(Event::Happened(Happening {
+        app.engine(Event::Engine(EngineEvent {
             at: start() + TimeDelta::seconds(seconds),
             sandbox: reference("py"),
             name: "py".into(),

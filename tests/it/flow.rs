@@ -108,7 +108,7 @@ impl Flow {
             rules: rules(&self.state.settings.config.manager),
             reap_every: None,
         };
-        for topic in [Topic::Happenings, Topic::Samples(None), standings] {
+        for topic in [Topic::Events, Topic::Samples(None), standings] {
             let pending = Pending {
                 label: String::new(),
                 since: self.state.now,

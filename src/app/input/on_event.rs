@@ -9,7 +9,9 @@ use crate::app::overlays::history::{self as runs, HistoryPanel};
 use crate::app::overlays::reap::describe_reaped;
 use crate::app::pending::Progress;
 use crate::app::{AppState, Effect, Tone};
-use crate::domain::{ExecEnd, Happening, HostName, OutputChunk, SandboxRef, StreamId, What};
+use crate::domain::{
+    EngineEvent, EngineEventKind, ExecEnd, HostName, OutputChunk, SandboxRef, StreamId,
+};
 use crate::protocol::{Command, Event, Failure, Link};
 use crate::text::safe_line;
 
@@ -37,7 +39,7 @@ pub(crate) fn event(state: &mut AppState, event: Event) -> Vec<Effect> {
             state.sandboxes.sampled(&sandbox, sample);
             effects
         }
-        Event::Happened(happening) => happened(state, happening),
+        Event::Engine(happening) => happened(state, happening),
         Event::Output { stream, chunk } => output(state, stream, &chunk),
         Event::Ended {
             stream,
@@ -80,7 +82,7 @@ fn linked(state: &mut AppState, host: HostName, link: Link) -> Vec<Effect> {
         state.say(Tone::Good, "The engine is back.");
     }
     let since = state.now - LOOK_BACK;
-    let command = Command::History { since };
+    let command = Command::EventsSince { since };
     vec![state.submit(command, "", ReplyTo::PastEvents)]
 }
 
@@ -90,11 +92,13 @@ fn is_worker(state: &AppState, sandbox: &SandboxRef) -> bool {
 }
 
 /// Keeps what happened, and mentions what an operator would want to know at once.
-fn happened(state: &mut AppState, happening: Happening) -> Vec<Effect> {
+fn happened(state: &mut AppState, happening: EngineEvent) -> Vec<Effect> {
     let name = safe_line(&happening.name);
     match &happening.what {
-        What::Oom => state.say(Tone::Bad, format!("{name}: a process ran out of memory.")),
-        What::Died {
+        EngineEventKind::Oom => {
+            state.say(Tone::Bad, format!("{name}: a process ran out of memory."))
+        }
+        EngineEventKind::Died {
             exit_code: Some(code),
         } if *code != 0 && *code != 143 && !is_worker(state, &happening.sandbox) => {
             state.say(Tone::Plain, format!("{name} ended with code {code}."));

@@ -11,7 +11,7 @@ use crate::app::overlays::packages::{self, PackagesPanel, describe_removal};
 use crate::app::overlays::reap::{ReapPreview, describe_reaped};
 use crate::app::pending::Pending;
 use crate::app::{AppState, Effect, Tone};
-use crate::domain::{Happening, Image, Reaped, RequestId, Run, SandboxRef, StreamId};
+use crate::domain::{EngineEvent, Image, Reaped, RequestId, Run, SandboxRef, StreamId};
 use crate::protocol::{Failure, FailureKind, Leftover, Reply};
 
 /// Takes a reply.
@@ -90,7 +90,7 @@ fn succeeded(state: &mut AppState, reply_to: ReplyTo, reply: Reply, label: &str)
         }
         (ReplyTo::Reap, Reply::Reaped(found, leftovers)) => reaped(state, found, leftovers),
         (ReplyTo::Runs { of, opens }, Reply::Runs(runs)) => show_runs(state, of, opens, runs),
-        (ReplyTo::PastEvents, Reply::Happenings(past)) => remember(state, past),
+        (ReplyTo::PastEvents, Reply::Events(past)) => remember(state, past),
         (ReplyTo::Images, Reply::Images(images)) => offer_images(state, images),
         (ReplyTo::Told, _) => state.say(Tone::Good, format!("Done: {label}.")),
         _ => {}
@@ -166,10 +166,10 @@ fn show_runs(state: &mut AppState, of: RunsOf, opens: bool, runs: Vec<Run>) {
     }
 }
 
-fn remember(state: &mut AppState, past: Vec<Happening>) {
+fn remember(state: &mut AppState, past: Vec<EngineEvent>) {
     state.engine.remembered(past);
     // Newest first is how they are shown; commands are counted from the oldest on.
-    let all: Vec<&Happening> = state.engine.events(None).collect();
+    let all: Vec<&EngineEvent> = state.engine.events(None).collect();
     state.sandboxes.remembered(all.into_iter().rev());
 }
 

@@ -16,7 +16,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 pub use crate::app::geometry::column::Column;
 use crate::app::geometry::cursor::ListCursor;
 use crate::app::intent::Intent;
-use crate::domain::{Happening, HostName, Phase, Sample, Sandbox, SandboxRef, Standing};
+use crate::domain::{EngineEvent, HostName, Phase, Sample, Sandbox, SandboxRef, Standing};
 use crate::keymap::Action;
 use order::{compare, matches};
 use standings::{Standings, Use};
@@ -108,12 +108,12 @@ impl SandboxesState {
     }
 
     /// Takes something that happened to a sandbox.
-    pub fn happened(&mut self, happening: &Happening) {
+    pub fn happened(&mut self, happening: &EngineEvent) {
         self.usage.note(happening);
     }
 
     /// Takes the whole past, oldest first.
-    pub fn remembered<'a>(&mut self, past: impl Iterator<Item = &'a Happening>) {
+    pub fn remembered<'a>(&mut self, past: impl Iterator<Item = &'a EngineEvent>) {
         self.usage.clear();
         past.for_each(|happening| self.usage.note(happening));
     }

@@ -15,7 +15,8 @@ use super::running::{Entry, Running, drive};
 use super::script::{Input, Io, Listed, Shell, Sink, Site, end_of, enter, interact};
 use super::world::{Simulated, World};
 use crate::domain::{
-    Ended, ExecId, ExecSpec, OutputChunk, SandboxId, SandboxPath, StdinMode, StreamKind, What,
+    Ended, EngineEventKind, ExecId, ExecSpec, OutputChunk, SandboxId, SandboxPath, StdinMode,
+    StreamKind,
 };
 use crate::engine::{EngineError, ExecStdin, Result, RunningExec};
 use crate::protocol::FailureKind;
@@ -38,7 +39,7 @@ pub(super) fn start(world: &Arc<World>, id: &SandboxId, spec: &ExecSpec) -> Resu
         require_running(&sandbox.sandbox, "run a command in")?;
         let admitted = admit(sandbox, spec, world.reach())?;
         let command = spec.argv.join(" ");
-        journal.record(&sandbox.sandbox, What::Exec { command });
+        journal.record(&sandbox.sandbox, EngineEventKind::Exec { command });
         Ok(admitted)
     })?;
     let entry = Entry {

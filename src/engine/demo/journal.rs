@@ -9,7 +9,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 
 use super::faults::unreachable;
-use crate::domain::{Happening, Sandbox, What};
+use crate::domain::{EngineEvent, EngineEventKind, Sandbox};
 use crate::engine::Result;
 
 /// How many happenings are remembered, and how far a listener may lag.
@@ -17,8 +17,8 @@ const REMEMBERED: usize = 256;
 
 /// The memory and the loudspeaker.
 pub(super) struct Journal {
-    past: VecDeque<Happening>,
-    sender: broadcast::Sender<Happening>,
+    past: VecDeque<EngineEvent>,
+    sender: broadcast::Sender<EngineEvent>,
 }
 
 impl Journal {
@@ -30,8 +30,8 @@ impl Journal {
     }
 
     /// Notes that something happened now.
-    pub(super) fn record(&mut self, sandbox: &Sandbox, what: What) {
-        let happening = Happening {
+    pub(super) fn record(&mut self, sandbox: &Sandbox, what: EngineEventKind) {
+        let happening = EngineEvent {
             at: Utc::now(),
             sandbox: sandbox.reference.clone(),
             name: sandbox.name.clone(),
@@ -46,7 +46,7 @@ impl Journal {
     }
 
     /// Returns what happened at or after a moment.
-    pub(super) fn since(&self, since: DateTime<Utc>) -> Vec<Happening> {
+    pub(super) fn since(&self, since: DateTime<Utc>) -> Vec<EngineEvent> {
         let recent = self.past.iter().filter(|happening| happening.at >= since);
         recent.cloned().collect()
     }
@@ -55,7 +55,7 @@ impl Journal {
     pub(super) fn listen(
         &self,
         reach: watch::Receiver<bool>,
-    ) -> BoxStream<'static, Result<Happening>> {
+    ) -> BoxStream<'static, Result<EngineEvent>> {
         let ears = (self.sender.subscribe(), reach);
         stream::unfold(Some(ears), |ears| async {
             let (mut happenings, mut reach) = ears?;
@@ -70,9 +70,9 @@ impl Journal {
 
 /// Waits for the next happening; what was missed by lagging is skipped.
 async fn hear(
-    happenings: &mut broadcast::Receiver<Happening>,
+    happenings: &mut broadcast::Receiver<EngineEvent>,
     reach: &mut watch::Receiver<bool>,
-) -> Option<Result<Happening>> {
+) -> Option<Result<EngineEvent>> {
     loop {
         tokio::select! {
             biased;

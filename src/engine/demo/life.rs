@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use super::faults::CreateStep;
 use super::journal::Journal;
 use super::world::{Inner, Simulated, World, scramble, unknown};
-use crate::domain::{Death, Phase, Sandbox, SandboxId, SandboxPath, SandboxSpec, What};
+use crate::domain::{Death, EngineEventKind, Phase, Sandbox, SandboxId, SandboxPath, SandboxSpec};
 use crate::engine::{EngineError, Notes, Result};
 use crate::protocol::{Action, FailureKind};
 
@@ -40,7 +40,9 @@ pub(super) fn add(world: &World, inner: &mut Inner, spec: SandboxSpec) -> Sandbo
     let id = inner.next_id();
     inner.images.insert(spec.image.clone());
     let mut simulated = Simulated::new(&world.host, id.clone(), spec);
-    inner.journal.record(&simulated.sandbox, What::Created);
+    inner
+        .journal
+        .record(&simulated.sandbox, EngineEventKind::Created);
     start(&mut simulated, &mut inner.journal);
     let sandbox = simulated.sandbox.clone();
     inner.sandboxes.insert(id, simulated);
@@ -90,7 +92,7 @@ pub(super) fn die(sandbox: &mut Simulated, journal: &mut Journal, death: Death) 
         sandbox.files.clear(&tmp);
     }
     set_phase(sandbox, Phase::Stopped);
-    journal.record(&sandbox.sandbox, What::Died { exit_code });
+    journal.record(&sandbox.sandbox, EngineEventKind::Died { exit_code });
 }
 
 /// Refuses work that needs a running sandbox.
@@ -153,7 +155,7 @@ fn start(sandbox: &mut Simulated, journal: &mut Journal) {
     sandbox.death = None;
     sandbox.life.send_modify(|life| life.starts += 1);
     set_phase(sandbox, Phase::Running);
-    journal.record(&sandbox.sandbox, What::Started);
+    journal.record(&sandbox.sandbox, EngineEventKind::Started);
 }
 
 fn begin(sandbox: &mut Simulated, journal: &mut Journal) -> Result<()> {
@@ -172,7 +174,7 @@ fn begin(sandbox: &mut Simulated, journal: &mut Journal) -> Result<()> {
 fn stop(sandbox: &mut Simulated, journal: &mut Journal) {
     if sandbox.sandbox.phase.is_live() {
         signal(sandbox, journal, 15);
-        journal.record(&sandbox.sandbox, What::Stopped);
+        journal.record(&sandbox.sandbox, EngineEventKind::Stopped);
     }
 }
 
@@ -185,14 +187,14 @@ fn kill(sandbox: &mut Simulated, journal: &mut Journal) {
 fn restart(sandbox: &mut Simulated, journal: &mut Journal) {
     stop(sandbox, journal);
     start(sandbox, journal);
-    journal.record(&sandbox.sandbox, What::Restarted);
+    journal.record(&sandbox.sandbox, EngineEventKind::Restarted);
 }
 
 fn pause(sandbox: &mut Simulated, journal: &mut Journal) -> Result<()> {
     if sandbox.sandbox.phase != Phase::Paused {
         require_running(&sandbox.sandbox, "pause")?;
         set_phase(sandbox, Phase::Paused);
-        journal.record(&sandbox.sandbox, What::Paused);
+        journal.record(&sandbox.sandbox, EngineEventKind::Paused);
     }
     Ok(())
 }
@@ -202,7 +204,7 @@ fn resume(sandbox: &mut Simulated, journal: &mut Journal) -> Result<()> {
         return require_running(&sandbox.sandbox, "resume");
     }
     set_phase(sandbox, Phase::Running);
-    journal.record(&sandbox.sandbox, What::Resumed);
+    journal.record(&sandbox.sandbox, EngineEventKind::Resumed);
     Ok(())
 }
 
@@ -213,7 +215,9 @@ fn remove(inner: &mut Inner, id: &SandboxId, force: bool) -> Result<()> {
     }
     kill(sandbox, &mut inner.journal);
     set_phase(sandbox, Phase::Removing);
-    inner.journal.record(&sandbox.sandbox, What::Removed);
+    inner
+        .journal
+        .record(&sandbox.sandbox, EngineEventKind::Removed);
     inner.sandboxes.remove(id);
     inner.removed.insert(id.clone());
     Ok(())
@@ -221,7 +225,7 @@ fn remove(inner: &mut Inner, id: &SandboxId, force: bool) -> Result<()> {
 
 fn signal(sandbox: &mut Simulated, journal: &mut Journal, number: i64) {
     let signal = Some(number.to_string());
-    journal.record(&sandbox.sandbox, What::Killed { signal });
+    journal.record(&sandbox.sandbox, EngineEventKind::Killed { signal });
     let death = Death {
         cause: "signal".into(),
         exit_code: Some(128 + number),

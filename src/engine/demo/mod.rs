@@ -31,8 +31,9 @@ use futures_util::stream::BoxStream;
 pub use faults::{CreateStep, DemoRemote, Faults};
 
 use crate::domain::{
-    Changes, Check, Details, EngineInfo, EngineKind, ExecId, ExecSpec, Execs, FileEntry, Happening,
-    HostName, Image, Process, Sample, Sandbox, SandboxId, SandboxPath, SandboxSpec, TtySize,
+    Changes, Check, Details, EngineEvent, EngineInfo, EngineKind, ExecId, ExecSpec, Execs,
+    FileEntry, HostName, Image, Process, Sample, Sandbox, SandboxId, SandboxPath, SandboxSpec,
+    TtySize,
 };
 use crate::engine::{ByteStream, Engine, EngineError, Notes, Result, RunningExec, TreeStream};
 use crate::protocol::{Action, FileOp, SessionInfo};
@@ -179,12 +180,12 @@ impl Engine for DemoEngine {
         samples::watch(Arc::clone(&self.world), sandbox.reference.id.clone())
     }
 
-    async fn happenings(&self) -> Result<BoxStream<'static, Result<Happening>>> {
+    async fn events(&self) -> Result<BoxStream<'static, Result<EngineEvent>>> {
         self.world.enter().await?;
         Ok(self.world.lock().journal.listen(self.world.reach()))
     }
 
-    async fn history(&self, since: DateTime<Utc>) -> Result<Vec<Happening>> {
+    async fn events_since(&self, since: DateTime<Utc>) -> Result<Vec<EngineEvent>> {
         self.world.enter().await?;
         Ok(self.world.lock().journal.since(since))
     }

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, watch};
 use super::fate::Fate;
 use super::script::Job;
 use super::world::World;
-use crate::domain::{Ended, ExecEnd, ExecId, OutputChunk, SandboxId, What};
+use crate::domain::{Ended, EngineEventKind, ExecEnd, ExecId, OutputChunk, SandboxId};
 use crate::engine::ExecItem;
 
 /// Memory that simulated processes are said to take.
@@ -31,7 +31,7 @@ impl Drop for Entry {
         // A sandbox that is gone has no books.
         let _ = self.world.with(&self.id, |sandbox, journal| {
             sandbox.execs.remove(self.exec.as_str());
-            journal.record(&sandbox.sandbox, What::ExecEnded { exit_code });
+            journal.record(&sandbox.sandbox, EngineEventKind::ExecEnded { exit_code });
             Ok(())
         });
     }

@@ -9,7 +9,7 @@ use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
 use super::visibility::{Ownership, Visibility};
 use super::{Client, convert};
-use crate::domain::{AdoptRules, Happening, HostName, SandboxId, SandboxRef, What};
+use crate::domain::{AdoptRules, EngineEvent, EngineEventKind, HostName, SandboxId, SandboxRef};
 use crate::engine::{EngineError, Result};
 use crate::guest::wire;
 use crate::protocol::FailureKind;
@@ -24,12 +24,12 @@ const HOUSEKEEPING: [&str; 12] = [
 pub(super) fn stream(
     client: &Client,
     visibility: &Visibility<'_>,
-) -> BoxStream<'static, Result<Happening>> {
+) -> BoxStream<'static, Result<EngineEvent>> {
     let docker = client.docker.clone();
     let options = options(visibility, None);
     let mut reader = Reader::new(visibility);
     let messages = stream::once(async move { docker.events(Some(options)).boxed() }).flatten();
-    let happenings = messages.filter_map(move |message| {
+    let events = messages.filter_map(move |message| {
         let item = match message {
             Ok(message) => reader.read(&message).map(Ok),
             Err(error) => Some(Err(convert::error("watching", error))),
@@ -43,7 +43,7 @@ pub(super) fn stream(
             "watching: the engine closed the event stream",
         )
     };
-    happenings
+    events
         .chain(stream::once(async move { Err(gone()) }))
         .boxed()
 }
@@ -53,7 +53,7 @@ pub(super) async fn history(
     client: &Client,
     visibility: &Visibility<'_>,
     since: DateTime<Utc>,
-) -> Result<Vec<Happening>> {
+) -> Result<Vec<EngineEvent>> {
     let events = client.docker.events(Some(options(visibility, Some(since))));
     let messages: Vec<EventMessage> = events
         .try_collect()
@@ -66,7 +66,7 @@ pub(super) async fn history(
         .collect())
 }
 
-/// Turns messages into happenings, and leaves out sandtop's own housekeeping from its start to its end.
+/// Turns messages into events, and leaves out sandtop's own housekeeping from its start to its end.
 struct Reader {
     host: HostName,
     scope: String,
@@ -84,7 +84,7 @@ impl Reader {
         }
     }
 
-    fn read(&mut self, message: &EventMessage) -> Option<Happening> {
+    fn read(&mut self, message: &EventMessage) -> Option<EngineEvent> {
         let actor = message.actor.as_ref()?;
         let none = HashMap::new();
         let attributes = actor.attributes.as_ref().unwrap_or(&none);
@@ -93,7 +93,7 @@ impl Reader {
             return None;
         }
         let nanos = message.time_nano.map(DateTime::from_timestamp_nanos);
-        Some(Happening {
+        Some(EngineEvent {
             at: nanos.or_else(|| DateTime::from_timestamp(message.time?, 0))?,
             sandbox: SandboxRef::new(self.host.clone(), SandboxId::new(actor.id.clone()?)),
             name: attributes
@@ -150,7 +150,7 @@ fn options(visibility: &Visibility<'_>, since: Option<DateTime<Utc>>) -> EventsO
     }
 }
 
-fn what(action: &str, attributes: &HashMap<String, String>) -> Option<What> {
+fn what(action: &str, attributes: &HashMap<String, String>) -> Option<EngineEventKind> {
     let code = || {
         attributes
             .get("exitCode")
@@ -158,22 +158,22 @@ fn what(action: &str, attributes: &HashMap<String, String>) -> Option<What> {
     };
     let (verb, detail) = action.split_once(": ").unwrap_or((action, ""));
     Some(match verb {
-        "create" => What::Created,
-        "start" => What::Started,
-        "exec_create" => What::Exec {
+        "create" => EngineEventKind::Created,
+        "start" => EngineEventKind::Started,
+        "exec_create" => EngineEventKind::Exec {
             command: command(detail),
         },
-        "exec_die" => What::ExecEnded { exit_code: code() },
-        "oom" => What::Oom,
-        "pause" => What::Paused,
-        "unpause" => What::Resumed,
-        "kill" => What::Killed {
+        "exec_die" => EngineEventKind::ExecEnded { exit_code: code() },
+        "oom" => EngineEventKind::Oom,
+        "pause" => EngineEventKind::Paused,
+        "unpause" => EngineEventKind::Resumed,
+        "kill" => EngineEventKind::Killed {
             signal: attributes.get("signal").cloned(),
         },
-        "die" => What::Died { exit_code: code() },
-        "stop" => What::Stopped,
-        "restart" => What::Restarted,
-        "destroy" => What::Removed,
+        "die" => EngineEventKind::Died { exit_code: code() },
+        "stop" => EngineEventKind::Stopped,
+        "restart" => EngineEventKind::Restarted,
+        "destroy" => EngineEventKind::Removed,
         _ => return None,
     })
 }
@@ -205,29 +205,29 @@ mod tests {
             ("signal".to_owned(), "9".to_owned()),
         ]);
         let table = [
-            ("create", Some(What::Created)),
-            ("die", Some(What::Died { exit_code: Some(3) })),
+            ("create", Some(EngineEventKind::Created)),
+            ("die", Some(EngineEventKind::Died { exit_code: Some(3) })),
             (
                 "kill",
-                Some(What::Killed {
+                Some(EngineEventKind::Killed {
                     signal: Some("9".into()),
                 }),
             ),
             (
                 "exec_create: ls -la",
-                Some(What::Exec {
+                Some(EngineEventKind::Exec {
                     command: "ls -la".into(),
                 }),
             ),
             (
                 "exec_create: /.sandtop/guest exec --id x --cwd /a -- echo -- hi",
-                Some(What::Exec {
+                Some(EngineEventKind::Exec {
                     command: "echo -- hi".into(),
                 }),
             ),
             (
                 "exec_create: /.sandtop/guest write /a",
-                Some(What::Exec {
+                Some(EngineEventKind::Exec {
                     command: "(files) write /a".into(),
                 }),
             ),

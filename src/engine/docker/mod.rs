@@ -34,8 +34,8 @@ pub use endpoint::Endpoint;
 use super::guest::Guests;
 use super::{ByteStream, Engine, EngineError, Notes, Result, RunningExec, TreeStream};
 use crate::domain::{
-    AdoptRules, Changes, Check, Details, EngineInfo, EngineKind, ExecId, ExecSpec, Execs,
-    FileEntry, Happening, HostName, Image, PackageSet, Process, Sample, Sandbox, SandboxId,
+    AdoptRules, Changes, Check, Details, EngineEvent, EngineInfo, EngineKind, ExecId, ExecSpec,
+    Execs, FileEntry, HostName, Image, PackageSet, Process, Sample, Sandbox, SandboxId,
     SandboxPath, SandboxSpec, TtySize,
 };
 use crate::protocol::{Action, FailureKind, FileOp, Leftover, SessionInfo};
@@ -302,7 +302,7 @@ impl Engine for DockerEngine {
         ))
     }
 
-    async fn happenings(&self) -> Result<BoxStream<'static, Result<Happening>>> {
+    async fn events(&self) -> Result<BoxStream<'static, Result<EngineEvent>>> {
         let client = self.client().await?;
         client
             .docker
@@ -312,7 +312,7 @@ impl Engine for DockerEngine {
         Ok(events::stream(client, &self.visibility()))
     }
 
-    async fn history(&self, since: DateTime<Utc>) -> Result<Vec<Happening>> {
+    async fn events_since(&self, since: DateTime<Utc>) -> Result<Vec<EngineEvent>> {
         events::history(self.client().await?, &self.visibility(), since).await
     }
 

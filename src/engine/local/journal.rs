@@ -12,7 +12,7 @@ use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 
-use crate::domain::{Happening, HostName, SandboxId, SandboxRef, What};
+use crate::domain::{EngineEvent, EngineEventKind, HostName, SandboxId, SandboxRef};
 use crate::engine::{EngineError, Result};
 use crate::guest::wire::{self, JournalEvent, JournalLine};
 
@@ -46,7 +46,7 @@ impl Journal {
     }
 
     /// Notes that something happened; a journal that cannot be written costs nothing but the memory of it.
-    pub(super) fn note(&self, id: &str, name: &str, what: &What) {
+    pub(super) fn note(&self, id: &str, name: &str, what: &EngineEventKind) {
         let Some((event, detail)) = event_of(what) else {
             return;
         };
@@ -70,7 +70,7 @@ impl Journal {
     }
 
     /// Reads what happened since a moment.
-    pub(super) fn since(&self, since: DateTime<Utc>) -> Vec<Happening> {
+    pub(super) fn since(&self, since: DateTime<Utc>) -> Vec<EngineEvent> {
         let mut text = fs::read_to_string(self.older()).unwrap_or_default();
         text.push_str(&fs::read_to_string(self.file()).unwrap_or_default());
         let happenings = text.lines().filter_map(|line| self.read(line));
@@ -79,9 +79,9 @@ impl Journal {
             .collect()
     }
 
-    fn read(&self, line: &str) -> Option<Happening> {
+    fn read(&self, line: &str) -> Option<EngineEvent> {
         let line = JournalLine::parse(line)?;
-        Some(Happening {
+        Some(EngineEvent {
             at: DateTime::from_timestamp_millis(line.at_millis)?,
             sandbox: SandboxRef::new(self.host.clone(), SandboxId::new(line.id)),
             name: line.name,
@@ -90,7 +90,7 @@ impl Journal {
     }
 
     /// Streams what happens from now on; `look` finds sandboxes that ended without a word.
-    pub(super) fn follow(&self, look: Look) -> Result<BoxStream<'static, Result<Happening>>> {
+    pub(super) fn follow(&self, look: Look) -> Result<BoxStream<'static, Result<EngineEvent>>> {
         let broken = |error: std::io::Error| {
             EngineError::internal(format!(
                 "watching {} failed: {error}",
@@ -133,7 +133,7 @@ impl Follower {
     }
 
     /// Waits until something was added.
-    async fn next(&mut self) -> Vec<Happening> {
+    async fn next(&mut self) -> Vec<EngineEvent> {
         loop {
             let news = self.news();
             if !news.is_empty() {
@@ -152,7 +152,7 @@ impl Follower {
         let _ = self.changes.read(&mut events).await;
     }
 
-    fn news(&mut self) -> Vec<Happening> {
+    fn news(&mut self) -> Vec<EngineEvent> {
         let Ok(mut file) = File::open(self.journal.file()) else {
             return Vec::new();
         };
@@ -179,44 +179,46 @@ impl Follower {
 }
 
 /// Writes what happened as an event and its detail; what the engine cannot know is not noted.
-fn event_of(what: &What) -> Option<(JournalEvent, String)> {
+fn event_of(what: &EngineEventKind) -> Option<(JournalEvent, String)> {
     let code = |code: &Option<i64>| code.map_or_else(String::new, |code| code.to_string());
     let plain = |event| (event, String::new());
     Some(match what {
-        What::Created => plain(JournalEvent::Created),
-        What::Started => plain(JournalEvent::Started),
-        What::Exec { command } => (JournalEvent::Exec, command.clone()),
-        What::ExecEnded { exit_code } => (JournalEvent::ExecEnded, code(exit_code)),
-        What::Oom => plain(JournalEvent::Oom),
-        What::Paused => plain(JournalEvent::Paused),
-        What::Resumed => plain(JournalEvent::Resumed),
-        What::Killed { signal } => (JournalEvent::Killed, signal.clone().unwrap_or_default()),
-        What::Died { exit_code } => (JournalEvent::Died, code(exit_code)),
-        What::Stopped => plain(JournalEvent::Stopped),
-        What::Restarted => plain(JournalEvent::Restarted),
-        What::Removed => plain(JournalEvent::Removed),
-        What::RunEnded { .. } | What::Death { .. } => return None,
+        EngineEventKind::Created => plain(JournalEvent::Created),
+        EngineEventKind::Started => plain(JournalEvent::Started),
+        EngineEventKind::Exec { command } => (JournalEvent::Exec, command.clone()),
+        EngineEventKind::ExecEnded { exit_code } => (JournalEvent::ExecEnded, code(exit_code)),
+        EngineEventKind::Oom => plain(JournalEvent::Oom),
+        EngineEventKind::Paused => plain(JournalEvent::Paused),
+        EngineEventKind::Resumed => plain(JournalEvent::Resumed),
+        EngineEventKind::Killed { signal } => {
+            (JournalEvent::Killed, signal.clone().unwrap_or_default())
+        }
+        EngineEventKind::Died { exit_code } => (JournalEvent::Died, code(exit_code)),
+        EngineEventKind::Stopped => plain(JournalEvent::Stopped),
+        EngineEventKind::Restarted => plain(JournalEvent::Restarted),
+        EngineEventKind::Removed => plain(JournalEvent::Removed),
+        EngineEventKind::RunEnded { .. } | EngineEventKind::Death { .. } => return None,
     })
 }
 
 /// Reads what happened from an event and its detail.
-fn what_of(event: JournalEvent, detail: String) -> What {
+fn what_of(event: JournalEvent, detail: String) -> EngineEventKind {
     let exit_code = detail.parse().ok();
     match event {
-        JournalEvent::Created => What::Created,
-        JournalEvent::Started => What::Started,
-        JournalEvent::Exec => What::Exec { command: detail },
-        JournalEvent::ExecEnded => What::ExecEnded { exit_code },
-        JournalEvent::Oom => What::Oom,
-        JournalEvent::Paused => What::Paused,
-        JournalEvent::Resumed => What::Resumed,
-        JournalEvent::Killed => What::Killed {
+        JournalEvent::Created => EngineEventKind::Created,
+        JournalEvent::Started => EngineEventKind::Started,
+        JournalEvent::Exec => EngineEventKind::Exec { command: detail },
+        JournalEvent::ExecEnded => EngineEventKind::ExecEnded { exit_code },
+        JournalEvent::Oom => EngineEventKind::Oom,
+        JournalEvent::Paused => EngineEventKind::Paused,
+        JournalEvent::Resumed => EngineEventKind::Resumed,
+        JournalEvent::Killed => EngineEventKind::Killed {
             signal: (!detail.is_empty()).then_some(detail),
         },
-        JournalEvent::Died => What::Died { exit_code },
-        JournalEvent::Stopped => What::Stopped,
-        JournalEvent::Restarted => What::Restarted,
-        JournalEvent::Removed => What::Removed,
+        JournalEvent::Died => EngineEventKind::Died { exit_code },
+        JournalEvent::Stopped => EngineEventKind::Stopped,
+        JournalEvent::Restarted => EngineEventKind::Restarted,
+        JournalEvent::Removed => EngineEventKind::Removed,
     }
 }
 
@@ -229,22 +231,22 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let journal = Journal::new(folder.path(), HostName::new("here"));
         let all = [
-            What::Created,
-            What::Exec {
+            EngineEventKind::Created,
+            EngineEventKind::Exec {
                 command: "echo a b\nc".into(),
             },
-            What::ExecEnded { exit_code: Some(3) },
-            What::Killed {
+            EngineEventKind::ExecEnded { exit_code: Some(3) },
+            EngineEventKind::Killed {
                 signal: Some("9".into()),
             },
-            What::Died { exit_code: None },
+            EngineEventKind::Died { exit_code: None },
         ];
         let begun = Utc::now() - chrono::TimeDelta::seconds(1);
         for what in &all {
             journal.note("id", "name of it", what);
         }
         let read = journal.since(begun);
-        let whats: Vec<What> = read.iter().map(|h| h.what.clone()).collect();
+        let whats: Vec<EngineEventKind> = read.iter().map(|h| h.what.clone()).collect();
         assert_eq!(whats, all);
         assert!(read.iter().all(|h| h.name == "name of it"));
         let later = Utc::now() + chrono::TimeDelta::seconds(60);

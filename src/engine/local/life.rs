@@ -20,7 +20,7 @@ use super::plan::{self, Parts};
 use super::record::{Asked, Record, Run};
 use super::scope::{Manager, Scope};
 use super::{checks, doctor, limits, package_sets, unpacked, users};
-use crate::domain::{Phase, SandboxSpec, What};
+use crate::domain::{EngineEventKind, Phase, SandboxSpec};
 use crate::engine::{EngineError, Notes, Result};
 use crate::guest::wire::{self, KeeperAnswer, KeeperRequest};
 use crate::protocol::{Action, FailureKind};
@@ -127,7 +127,7 @@ impl Life {
             folder.join(wire::KEEPER_DEATH),
             Utc::now().timestamp_millis().to_string(),
         );
-        let died = What::Died {
+        let died = EngineEventKind::Died {
             exit_code: Some(137),
         };
         self.journal.note(&record.id, &record.asked.name, &died);
@@ -174,11 +174,13 @@ impl Life {
         let failed = |error: io::Error| broken(&format!("creating {name}"), &error);
         let folder = self.place.prepare_sandbox(record).map_err(failed)?;
         hand_over(record, &folder.join(WORKSPACE)).map_err(failed)?;
-        self.journal.note(&record.id, name, &What::Created);
+        self.journal
+            .note(&record.id, name, &EngineEventKind::Created);
         self.start(record, image, turn)?;
         fs::remove_file(folder.join(NEW)).map_err(failed)?;
         // Whoever hears of it looks at once, and must find it finished.
-        self.journal.note(&record.id, name, &What::Started);
+        self.journal
+            .note(&record.id, name, &EngineEventKind::Started);
         Ok(())
     }
 
@@ -230,7 +232,7 @@ impl Life {
             gone => place::remove_all(&gone.map_err(failed)?).map_err(failed)?,
         }
         self.journal
-            .note(&record.id, &record.asked.name, &What::Removed);
+            .note(&record.id, &record.asked.name, &EngineEventKind::Removed);
         Ok(())
     }
 
@@ -267,14 +269,19 @@ impl Life {
         let Known { record, phase, .. } = self.find(id)?;
         match action {
             Action::Start => self.begin(&record, phase),
-            Action::Stop => self.halt(&record, phase, &KeeperRequest::Stop, &What::Stopped),
+            Action::Stop => self.halt(
+                &record,
+                phase,
+                &KeeperRequest::Stop,
+                &EngineEventKind::Stopped,
+            ),
             Action::Kill => {
                 let signal = Some("9".to_owned());
                 self.halt(
                     &record,
                     phase,
                     &KeeperRequest::Kill,
-                    &What::Killed { signal },
+                    &EngineEventKind::Killed { signal },
                 )
             }
             Action::Restart => self.restart(&record, phase),
@@ -304,11 +311,18 @@ impl Life {
         }
         self.start(record, &image, &turn)?;
         let name = &record.asked.name;
-        self.journal.note(&record.id, name, &What::Started);
+        self.journal
+            .note(&record.id, name, &EngineEventKind::Started);
         Ok(())
     }
 
-    fn halt(&self, record: &Record, phase: Phase, how: &KeeperRequest, what: &What) -> Result<()> {
+    fn halt(
+        &self,
+        record: &Record,
+        phase: Phase,
+        how: &KeeperRequest,
+        what: &EngineEventKind,
+    ) -> Result<()> {
         if !phase.is_live() {
             return Ok(());
         }
@@ -318,17 +332,22 @@ impl Life {
     }
 
     fn restart(&self, record: &Record, phase: Phase) -> Result<()> {
-        self.halt(record, phase, &KeeperRequest::Stop, &What::Stopped)?;
+        self.halt(
+            record,
+            phase,
+            &KeeperRequest::Stop,
+            &EngineEventKind::Stopped,
+        )?;
         self.begin(record, Phase::Stopped)?;
         self.journal
-            .note(&record.id, &record.asked.name, &What::Restarted);
+            .note(&record.id, &record.asked.name, &EngineEventKind::Restarted);
         Ok(())
     }
 
     fn freeze(&self, record: &Record, phase: Phase, wanted: Phase) -> Result<()> {
         let (request, verb, what) = match wanted {
-            Phase::Paused => (KeeperRequest::Pause, "pausing", What::Paused),
-            _ => (KeeperRequest::Resume, "resuming", What::Resumed),
+            Phase::Paused => (KeeperRequest::Pause, "pausing", EngineEventKind::Paused),
+            _ => (KeeperRequest::Resume, "resuming", EngineEventKind::Resumed),
         };
         if phase == wanted {
             return Ok(());

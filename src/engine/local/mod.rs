@@ -48,9 +48,9 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use super::guest::Guests;
 use super::{ByteStream, Engine, EngineError, ExecItem, Notes, Result, RunningExec, TreeStream};
 use crate::domain::{
-    Changes, Check, Details, EngineInfo, EngineKind, ExecId, ExecSpec, Execs, FileEntry, Happening,
-    HostName, Image, PackageSet, Phase, Process, Sample, Sandbox, SandboxId, SandboxPath,
-    SandboxSpec, TtySize, What,
+    Changes, Check, Details, EngineEvent, EngineEventKind, EngineInfo, EngineKind, ExecId,
+    ExecSpec, Execs, FileEntry, HostName, Image, PackageSet, Phase, Process, Sample, Sandbox,
+    SandboxId, SandboxPath, SandboxSpec, TtySize,
 };
 use crate::protocol::{Action, FileOp, Leftover, SessionInfo};
 use journal::Journal;
@@ -119,11 +119,11 @@ impl LocalEngine {
         let (id, name) = (known.record.id.clone(), known.record.asked.name.clone());
         let command = spec.argv.join(" ");
         let journal = self.life.journal.clone();
-        journal.note(&id, &name, &What::Exec { command });
+        journal.note(&id, &name, &EngineEventKind::Exec { command });
         let noting = move |item: &ExecItem| {
             if let ExecItem::End(end) = item {
                 let exit_code = end.ended.exit_code().map(i64::from);
-                journal.note(&id, &name, &What::ExecEnded { exit_code });
+                journal.note(&id, &name, &EngineEventKind::ExecEnded { exit_code });
             }
         };
         exec.items = exec.items.inspect(noting).boxed();
@@ -271,7 +271,7 @@ impl Engine for LocalEngine {
         }))
     }
 
-    async fn happenings(&self) -> Result<BoxStream<'static, Result<Happening>>> {
+    async fn events(&self) -> Result<BoxStream<'static, Result<EngineEvent>>> {
         let prepared = self.life.place.prepare();
         prepared.map_err(|error| {
             EngineError::internal(format!("preparing the state directory failed: {error}"))
@@ -282,7 +282,7 @@ impl Engine for LocalEngine {
             .follow(Arc::new(move || drop(life.list())))
     }
 
-    async fn history(&self, since: DateTime<Utc>) -> Result<Vec<Happening>> {
+    async fn events_since(&self, since: DateTime<Utc>) -> Result<Vec<EngineEvent>> {
         self.apart(move |life| life.journal.since(since)).await
     }
 

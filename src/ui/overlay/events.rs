@@ -9,7 +9,7 @@ use crate::app::AppState;
 use crate::app::geometry::layout::events_area;
 use crate::app::overlays::inspect::InspectState;
 use crate::describe::{happening_detail, happening_mood};
-use crate::domain::Happening;
+use crate::domain::EngineEvent;
 use crate::text::{pad, safe_line};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::popup;
@@ -33,7 +33,7 @@ pub(super) fn of_one(state: &AppState, theme: &Theme, view: &InspectState) -> Ve
 }
 
 fn lines<'a>(
-    events: impl Iterator<Item = &'a Happening>,
+    events: impl Iterator<Item = &'a EngineEvent>,
     now: DateTime<Utc>,
     theme: &Theme,
     name: Option<usize>,
@@ -47,7 +47,7 @@ fn lines<'a>(
 }
 
 fn line(
-    event: &Happening,
+    event: &EngineEvent,
     now: DateTime<Utc>,
     theme: &Theme,
     name: Option<usize>,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chrono::{TimeDelta, Utc};
 use futures_util::StreamExt;
-use sandtop::domain::{Access, Mount, Phase, SandboxId, What};
+use sandtop::domain::{Access, EngineEventKind, Mount, Phase, SandboxId};
 use sandtop::engine::Notes;
 use sandtop::protocol::{Action, FailureKind, FileOp};
 
@@ -352,14 +352,14 @@ pub async fn c20_a_failed_create_leaves_nothing(fixture: &Fixture) {
 pub async fn happenings_are_told_and_remembered(fixture: &Fixture) {
     let begun = Utc::now() - TimeDelta::seconds(1);
     let other = fixture.sibling();
-    let happenings = soon("happenings", fixture.engine.happenings()).await;
+    let happenings = soon("happenings", fixture.engine.events()).await;
     let mut happenings = happenings.expect("a stream");
     // The stream connects when it is first read, so it is read while things happen.
     let reading = tokio::spawn(async move {
         let mut seen = Vec::new();
         while let Some(happening) = happenings.next().await {
             let happening = happening.expect("no error");
-            let is_last = happening.what == What::Removed;
+            let is_last = happening.what == EngineEventKind::Removed;
             seen.push(happening);
             if is_last {
                 break;
@@ -375,7 +375,7 @@ pub async fn happenings_are_told_and_remembered(fixture: &Fixture) {
     warm_up.run(&["true"]).await;
     warm_up.remove().await;
     let seen = soon("happenings", reading).await.expect("no panic");
-    let words = |all: &[sandtop::domain::Happening]| {
+    let words = |all: &[sandtop::domain::EngineEvent]| {
         let ours = all.iter().filter(|h| h.name == warm_up.sandbox.name);
         ours.map(|h| h.what.word()).collect::<Vec<_>>()
     };
@@ -390,7 +390,7 @@ pub async fn happenings_are_told_and_remembered(fixture: &Fixture) {
             words(&seen)
         );
     }
-    let history = soon("history", fixture.engine.history(begun))
+    let history = soon("history", fixture.engine.events_since(begun))
         .await
         .expect("a history");
     for word in ["created", "started", "paused", "resumed", "exec", "removed"] {

@@ -1,7 +1,7 @@
 //! Clauses 21 to 23 and 25: looking at processes, changed files, images, and what files take.
 
 use chrono::Utc;
-use sandtop::domain::{Change, ChangeKind, Changes, FileKind, Process, SandboxId, What};
+use sandtop::domain::{Change, ChangeKind, Changes, EngineEventKind, FileKind, Process, SandboxId};
 use sandtop::protocol::{Action, FailureKind, FileOp};
 
 use crate::support::{Bench, Fixture, exec_spec, finish, kind, noise, refused, sandbox_path, soon};
@@ -172,16 +172,21 @@ pub async fn c25_files_are_measured_without_using_the_sandbox(fixture: &Fixture)
         .expect("a write");
     let grown = measure().await - before;
     assert!((3 << 20..4 << 20).contains(&grown), "{grown}");
-    let told = soon("the past", fixture.engine.history(since)).await;
+    let told = soon("the past", fixture.engine.events_since(since)).await;
     let told = told.expect("the past");
-    let is_use = |what: &What| matches!(what, What::Exec { .. } | What::ExecEnded { .. });
+    let is_use = |what: &EngineEventKind| {
+        matches!(
+            what,
+            EngineEventKind::Exec { .. } | EngineEventKind::ExecEnded { .. }
+        )
+    };
     let own = told
         .iter()
         .filter(|one| one.sandbox == bench.sandbox.reference);
     // A write is one on some engines; measuring never is.
     let uses = own.filter(|one| is_use(&one.what)).count();
     measure().await;
-    let again = fixture.engine.history(since).await.expect("the past");
+    let again = fixture.engine.events_since(since).await.expect("the past");
     let own = again
         .iter()
         .filter(|one| one.sandbox == bench.sandbox.reference);

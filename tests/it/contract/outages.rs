@@ -23,7 +23,7 @@ async fn assert_away(engine: &SharedEngine) {
         described.image = "busybox".into();
         let made = engine.create(&described, &Notes::none()).await;
         refused(made, FailureKind::Unreachable);
-        refused(engine.happenings().await, FailureKind::Unreachable);
+        refused(engine.events().await, FailureKind::Unreachable);
         let checks = engine.diagnose().await;
         assert!(
             checks
@@ -116,7 +116,7 @@ async fn docker_can_be_away_and_back() {
         .start(&exec_spec(&["sh", "-c", "echo up; sleep 1000"]))
         .await;
     output_until(&mut exec.items, "up").await;
-    let mut happenings = fixture.engine.happenings().await.expect("a stream");
+    let mut happenings = fixture.engine.events().await.expect("a stream");
     let mut samples = fixture
         .engine
         .samples(&bench.sandbox)

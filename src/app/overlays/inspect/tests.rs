@@ -7,7 +7,7 @@ use chrono::TimeDelta;
 use super::*;
 use crate::app::overlays::Overlay;
 use crate::app::testing::{App, reference, sandbox, start};
-use crate::domain::{Happening, Posture, What};
+use crate::domain::{EngineEvent, EngineEventKind, Posture};
 use crate::protocol::{Event, FailureKind};
 
 fn view(app: &App) -> &InspectState {
@@ -153,13 +153,13 @@ fn what_happens_to_the_sandbox_is_shown_and_makes_it_ask_anew() {
     let mut app = App::with(80, 24, &["py"]);
     app.keys("i");
     app.answer(|_| Some(Ok(details())));
-    let happening = Happening {
+    let happening = EngineEvent {
         at: start() + TimeDelta::seconds(3),
         sandbox: reference("py"),
         name: "py".into(),
-        what: What::Oom,
+        what: EngineEventKind::Oom,
     };
-    app.engine(Event::Happened(happening));
+    app.engine(Event::Engine(happening));
     assert_eq!(app.commands(), [Command::Inspect(reference("py"))]);
     app.keys("[ [");
     assert!(app.screen().contains("oom"), "{}", app.screen());

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 
 use super::*;
 use crate::app::testing::{App, reference, sample, sandbox, start};
-use crate::domain::What;
+use crate::domain::EngineEventKind;
 
 fn names(app: &App) -> Vec<String> {
     let rows = app.state.sandboxes.shown();
@@ -70,15 +70,15 @@ fn every_column_sorts() {
 #[test]
 fn the_longest_idle_come_first_and_busy_ones_last() {
     let mut app = three();
-    let exec = |name: &str, seconds| Happening {
+    let exec = |name: &str, seconds| EngineEvent {
         at: start() + TimeDelta::seconds(seconds),
         sandbox: reference(name),
         name: name.into(),
-        what: What::Exec {
+        what: EngineEventKind::Exec {
             command: "x".into(),
         },
     };
-    app.engine(crate::protocol::Event::Happened(exec("a", 5)));
+    app.engine(crate::protocol::Event::Engine(exec("a", 5)));
     while app.state.sandboxes.column != Column::Idle {
         app.keys("o");
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use crate::domain::{Happening, Sandbox, SandboxRef, What};
+use crate::domain::{EngineEvent, EngineEventKind, Sandbox, SandboxRef};
 
 /// The last use and the running commands of every sandbox.
 #[derive(Debug, Default)]
@@ -18,14 +18,14 @@ struct Use {
 
 impl Usage {
     /// Takes something that happened.
-    pub(super) fn note(&mut self, happening: &Happening) {
+    pub(super) fn note(&mut self, happening: &EngineEvent) {
         match happening.what {
-            What::Removed => {
+            EngineEventKind::Removed => {
                 self.0.remove(&happening.sandbox);
                 return;
             }
             // What is only on record was told by the engine before.
-            What::RunEnded { .. } | What::Death { .. } => return,
+            EngineEventKind::RunEnded { .. } | EngineEventKind::Death { .. } => return,
             _ => {}
         }
         let first = Use {
@@ -35,19 +35,22 @@ impl Usage {
         let known = self.0.entry(happening.sandbox.clone()).or_insert(first);
         known.last = known.last.max(happening.at);
         match &happening.what {
-            What::Exec { .. } => known.running += 1,
-            What::ExecEnded { .. } => known.running = known.running.saturating_sub(1),
-            What::Started | What::Died { .. } | What::Stopped | What::Restarted => {
+            EngineEventKind::Exec { .. } => known.running += 1,
+            EngineEventKind::ExecEnded { .. } => known.running = known.running.saturating_sub(1),
+            EngineEventKind::Started
+            | EngineEventKind::Died { .. }
+            | EngineEventKind::Stopped
+            | EngineEventKind::Restarted => {
                 known.running = 0;
             }
-            What::Created
-            | What::Oom
-            | What::Paused
-            | What::Resumed
-            | What::Killed { .. }
-            | What::RunEnded { .. }
-            | What::Death { .. }
-            | What::Removed => {}
+            EngineEventKind::Created
+            | EngineEventKind::Oom
+            | EngineEventKind::Paused
+            | EngineEventKind::Resumed
+            | EngineEventKind::Killed { .. }
+            | EngineEventKind::RunEnded { .. }
+            | EngineEventKind::Death { .. }
+            | EngineEventKind::Removed => {}
         }
     }
 
@@ -79,8 +82,8 @@ mod tests {
     use super::*;
     use crate::app::testing::{reference, sandbox, start};
 
-    fn told(usage: &mut Usage, seconds: i64, what: What) {
-        usage.note(&Happening {
+    fn told(usage: &mut Usage, seconds: i64, what: EngineEventKind) {
+        usage.note(&EngineEvent {
             at: start() + TimeDelta::seconds(seconds),
             sandbox: reference("py"),
             name: "py".into(),
@@ -88,8 +91,8 @@ mod tests {
         });
     }
 
-    fn exec() -> What {
-        What::Exec {
+    fn exec() -> EngineEventKind {
+        EngineEventKind::Exec {
             command: "x".into(),
         }
     }
@@ -101,9 +104,17 @@ mod tests {
         told(&mut usage, 5, exec());
         told(&mut usage, 6, exec());
         assert_eq!(usage.idle_since(&py), None);
-        told(&mut usage, 7, What::ExecEnded { exit_code: None });
+        told(
+            &mut usage,
+            7,
+            EngineEventKind::ExecEnded { exit_code: None },
+        );
         assert_eq!(usage.idle_since(&py), None);
-        told(&mut usage, 9, What::ExecEnded { exit_code: None });
+        told(
+            &mut usage,
+            9,
+            EngineEventKind::ExecEnded { exit_code: None },
+        );
         let last = start() + TimeDelta::seconds(9);
         assert_eq!(usage.idle_since(&py), Some(last));
     }
@@ -112,9 +123,9 @@ mod tests {
     fn a_stop_ends_every_command() {
         let (mut usage, py) = (Usage::default(), sandbox("py"));
         told(&mut usage, 5, exec());
-        told(&mut usage, 6, What::Died { exit_code: None });
+        told(&mut usage, 6, EngineEventKind::Died { exit_code: None });
         assert!(usage.idle_since(&py).is_some());
-        told(&mut usage, 7, What::Removed);
+        told(&mut usage, 7, EngineEventKind::Removed);
         assert_eq!(usage.idle_since(&py), py.started_at);
     }
 }

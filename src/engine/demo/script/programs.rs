@@ -9,7 +9,7 @@ use super::io::{Io, PIECE, Refusal, breathe};
 use super::shell::Shell;
 use super::words::is_name;
 use super::{Flow, disk, open, printing, processes, python, status_of};
-use crate::domain::{Ended, What};
+use crate::domain::{Ended, EngineEventKind};
 
 /// Signal of a process that writes where nobody reads.
 const PIPE_SIGNAL: i32 = 13;
@@ -170,7 +170,7 @@ async fn hog(shell: &Shell, args: &[String]) -> Flow {
         let limit = sandbox.spec.limits.memory_bytes.unwrap_or(u64::MAX);
         let fits = wanted.is_some_and(|wanted| wanted <= limit);
         if !fits {
-            journal.record(&sandbox.sandbox, What::Oom);
+            journal.record(&sandbox.sandbox, EngineEventKind::Oom);
         }
         Ok(fits)
     });

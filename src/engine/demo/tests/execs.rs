@@ -16,10 +16,13 @@ async fn ends_are_told_apart() {
     assert_eq!(bench.run(&["hog", "1000"]).await.ended, Ended::Code(0));
     let past = bench
         .engine
-        .history(DateTime::UNIX_EPOCH)
+        .events_since(DateTime::UNIX_EPOCH)
         .await
         .expect("a history");
-    assert!(past.iter().any(|happening| happening.what == What::Oom));
+    assert!(
+        past.iter()
+            .any(|happening| happening.what == EngineEventKind::Oom)
+    );
     assert_eq!(
         kind(bench.engine.exec(&bench.id, &command(&[])).await),
         Some(FailureKind::Invalid)

@@ -104,7 +104,7 @@ async fn samples_come_every_second_within_the_limits_until_the_stop() {
 async fn happenings_are_told_and_remembered() {
     let bench = Bench::new();
     let since = Utc::now();
-    let mut told = bench.engine.happenings().await.expect("a stream");
+    let mut told = bench.engine.events().await.expect("a stream");
     bench.sh("exit 3").await;
     bench
         .act(Action::Remove { force: true })
@@ -115,9 +115,12 @@ async fn happenings_are_told_and_remembered() {
         .collect()
         .await;
     assert_eq!(words, ["exec", "exec_ended", "killed", "died", "removed"]);
-    let history = bench.engine.history(since).await.expect("a history");
+    let history = bench.engine.events_since(since).await.expect("a history");
     assert_eq!(history.len(), 5);
-    let later = bench.engine.history(Utc::now() + TimeDelta::hours(1)).await;
+    let later = bench
+        .engine
+        .events_since(Utc::now() + TimeDelta::hours(1))
+        .await;
     assert!(later.expect("a history").is_empty());
 }
 
@@ -127,7 +130,7 @@ async fn faults_come_and_go() {
     let remote = bench.engine.remote();
     let exec = bench.start(&command(&["sleep", "9"])).await;
     let mut samples = bench.samples().await;
-    let mut told = bench.engine.happenings().await.expect("a stream");
+    let mut told = bench.engine.events().await.expect("a stream");
     remote.faults(|faults| faults.unreachable = true);
     assert_eq!(
         kind(bench.engine.list().await),

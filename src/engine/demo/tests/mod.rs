@@ -15,7 +15,9 @@ mod shell;
 mod trees;
 
 use super::*;
-use crate::domain::{Ended, FileKind, Limits, Phase, StdinMode, StreamKind, TreeItem, What};
+use crate::domain::{
+    Ended, EngineEventKind, FileKind, Limits, Phase, StdinMode, StreamKind, TreeItem,
+};
 use crate::engine::ExecItem;
 use crate::protocol::FailureKind;
 

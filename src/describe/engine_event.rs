@@ -1,7 +1,7 @@
 //! What happened, beyond the one word for it.
 
 use super::Mood;
-use crate::domain::What;
+use crate::domain::EngineEventKind;
 use crate::text::safe_line;
 
 /// Exit code of a first process that was asked to end.
@@ -9,15 +9,15 @@ const ASKED_TO_END: i64 = 143;
 
 /// Says what the word leaves open: which command, which code, and why it died.
 #[must_use]
-pub fn happening_detail(what: &What) -> String {
+pub fn happening_detail(what: &EngineEventKind) -> String {
     match what {
-        What::Exec { command } => safe_line(command),
-        What::ExecEnded { exit_code } => code(*exit_code),
-        What::Died { exit_code } => cause(*exit_code),
-        What::Killed { signal } => signal.as_ref().map_or_else(String::new, |signal| {
+        EngineEventKind::Exec { command } => safe_line(command),
+        EngineEventKind::ExecEnded { exit_code } => code(*exit_code),
+        EngineEventKind::Died { exit_code } => cause(*exit_code),
+        EngineEventKind::Killed { signal } => signal.as_ref().map_or_else(String::new, |signal| {
             format!("signal {}", safe_line(signal))
         }),
-        What::RunEnded {
+        EngineEventKind::RunEnded {
             run,
             status,
             exit_code,
@@ -25,18 +25,18 @@ pub fn happening_detail(what: &What) -> String {
             let code = code(exit_code.map(i64::from));
             safe_line(format!("{run} {status} {code}").trim_end())
         }
-        What::Death { cause, by } => {
+        EngineEventKind::Death { cause, by } => {
             let by = by.as_ref().map(|by| format!(" by {by}"));
             safe_line(format!("{cause}{}", by.unwrap_or_default()))
         }
-        What::Oom => "a process ran over the memory limit".to_owned(),
-        What::Created
-        | What::Started
-        | What::Paused
-        | What::Resumed
-        | What::Stopped
-        | What::Restarted
-        | What::Removed => String::new(),
+        EngineEventKind::Oom => "a process ran over the memory limit".to_owned(),
+        EngineEventKind::Created
+        | EngineEventKind::Started
+        | EngineEventKind::Paused
+        | EngineEventKind::Resumed
+        | EngineEventKind::Stopped
+        | EngineEventKind::Restarted
+        | EngineEventKind::Removed => String::new(),
     }
 }
 
@@ -56,24 +56,32 @@ fn cause(exit_code: Option<i64>) -> String {
 
 /// Tells how it should strike the reader.
 #[must_use]
-pub fn happening_mood(what: &What) -> Mood {
+pub fn happening_mood(what: &EngineEventKind) -> Mood {
     match what {
-        What::Oom => Mood::Bad,
-        What::Died {
+        EngineEventKind::Oom => Mood::Bad,
+        EngineEventKind::Died {
             exit_code: Some(code),
         } if ![0, ASKED_TO_END].contains(code) => Mood::Bad,
-        What::ExecEnded {
+        EngineEventKind::ExecEnded {
             exit_code: Some(code),
         } if *code != 0 => Mood::Warn,
-        What::RunEnded { status, .. } if status == "ok" => Mood::Plain,
-        What::RunEnded { status, .. } if status == "oom" || status == "timeout" => Mood::Bad,
-        What::Killed { .. }
-        | What::Died { .. }
-        | What::Removed
-        | What::RunEnded { .. }
-        | What::Death { .. } => Mood::Warn,
-        What::Created | What::Started | What::Resumed | What::Restarted => Mood::Good,
-        What::Exec { .. } | What::ExecEnded { .. } | What::Paused | What::Stopped => Mood::Plain,
+        EngineEventKind::RunEnded { status, .. } if status == "ok" => Mood::Plain,
+        EngineEventKind::RunEnded { status, .. } if status == "oom" || status == "timeout" => {
+            Mood::Bad
+        }
+        EngineEventKind::Killed { .. }
+        | EngineEventKind::Died { .. }
+        | EngineEventKind::Removed
+        | EngineEventKind::RunEnded { .. }
+        | EngineEventKind::Death { .. } => Mood::Warn,
+        EngineEventKind::Created
+        | EngineEventKind::Started
+        | EngineEventKind::Resumed
+        | EngineEventKind::Restarted => Mood::Good,
+        EngineEventKind::Exec { .. }
+        | EngineEventKind::ExecEnded { .. }
+        | EngineEventKind::Paused
+        | EngineEventKind::Stopped => Mood::Plain,
     }
 }
 
@@ -83,7 +91,7 @@ mod tests {
 
     #[test]
     fn ends_say_why() {
-        let died = |code| What::Died {
+        let died = |code| EngineEventKind::Died {
             exit_code: Some(code),
         };
         assert_eq!(
@@ -92,7 +100,7 @@ mod tests {
         );
         assert_eq!(happening_mood(&died(137)), Mood::Bad);
         assert_eq!(happening_mood(&died(143)), Mood::Warn);
-        let hostile = What::Exec {
+        let hostile = EngineEventKind::Exec {
             command: "a\u{1b}[2Jb\nc".to_owned(),
         };
         let told = happening_detail(&hostile);

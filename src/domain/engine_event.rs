@@ -7,7 +7,7 @@ use super::SandboxRef;
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Happening {
+pub struct EngineEvent {
     /// When.
     pub at: DateTime<Utc>,
     /// To which sandbox.
@@ -15,13 +15,13 @@ pub struct Happening {
     /// Its name then.
     pub name: String,
     /// What.
-    pub what: What,
+    pub what: EngineEventKind,
 }
 
 /// The kinds of things that happen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
-pub enum What {
+pub enum EngineEventKind {
     /// It was made.
     Created,
     /// It was started.
@@ -76,7 +76,7 @@ pub enum What {
     },
 }
 
-impl What {
+impl EngineEventKind {
     /// Returns the word used in JSON and on screen.
     #[must_use]
     pub fn word(&self) -> &'static str {

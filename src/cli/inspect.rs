@@ -16,17 +16,19 @@ pub(super) async fn inspect(cli: &mut CliContext, name: &str) -> Outcome<u8> {
         }
         found => found?,
     };
-    let standings = reap::standings(cli).await.unwrap_or_default();
-    let standing = standings.iter().find(|s| s.sandbox == sandbox.reference);
+    let reap_statuses = reap::reap_statuses(cli).await.unwrap_or_default();
+    let reap_status = reap_statuses
+        .iter()
+        .find(|s| s.sandbox == sandbox.reference);
     let asked = cli.session.ask(Command::Inspect(sandbox.reference)).await?;
     let Reply::Details(mut details) = asked else {
         return Err(unexpected(&asked).into());
     };
-    if let Some(death) = standing.and_then(|standing| standing.death.clone()) {
+    if let Some(death) = reap_status.and_then(|reap_status| reap_status.death.clone()) {
         details.death = Some(death);
     }
     match cli.format {
-        Format::Json => print::json(&views::details(&details, standing))?,
+        Format::Json => print::json(&views::details(&details, reap_status))?,
         Format::Text => print::line(&lines(&facts(&details)))?,
     }
     Ok(exit::OK)

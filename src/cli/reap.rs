@@ -10,7 +10,7 @@ use super::session::{pick, unexpected};
 use super::{CliContext, exit};
 use crate::app::overlays::reap::rules;
 use crate::describe::verdict_reason;
-use crate::domain::{Grace, ReapRules, Reaped, Standing, Verdict};
+use crate::domain::{Grace, ReapRules, ReapStatus, Reaped, Verdict};
 use crate::protocol::{Command, Failure, Leftover, Reply};
 use crate::text::{Table, human, safe_line};
 
@@ -81,7 +81,7 @@ fn show(found: &[Reaped], leftovers: &[Leftover], dry_run: bool) -> Outcome {
     let mut table = Table::new(&["NAME", "IDLE", "VERDICT", "WHY"]);
     for one in found {
         let idle = one
-            .standing
+            .reap_status
             .idle()
             .map_or_else(|| "?".to_owned(), human::duration);
         table.row(vec![
@@ -108,7 +108,7 @@ fn show(found: &[Reaped], leftovers: &[Leftover], dry_run: bool) -> Outcome {
 }
 
 fn verdict(one: &Reaped) -> String {
-    match (&one.done, one.standing.verdict) {
+    match (&one.done, one.reap_status.verdict) {
         (Some(Ok(())), Verdict::Freeze(_)) => "paused".to_owned(),
         (Some(Ok(())), _) => "removed".to_owned(),
         (Some(Err(_)), _) => "not removed".to_owned(),
@@ -127,7 +127,7 @@ fn why(one: &Reaped) -> String {
 }
 
 fn view(one: &Reaped) -> Value {
-    let (action, reason) = match one.standing.verdict {
+    let (action, reason) = match one.reap_status.verdict {
         Verdict::Keep(spared) => ("keep", json!(spared)),
         Verdict::Later(reason, _) => ("later", json!(reason)),
         Verdict::Freeze(reason) => ("pause", json!(reason)),
@@ -140,10 +140,10 @@ fn view(one: &Reaped) -> Value {
         "action": action,
         "reason": reason,
         "why": why(one),
-        "idle_s": seconds(one.standing.idle()),
-        "reap_in_s": seconds(one.standing.reap_in()),
-        "orphan": one.standing.is_orphan(),
-        "pinned": one.standing.facts.pinned,
+        "idle_s": seconds(one.reap_status.idle()),
+        "reap_in_s": seconds(one.reap_status.reap_in()),
+        "orphan": one.reap_status.is_orphan(),
+        "pinned": one.reap_status.facts.pinned,
         "owner": one.sandbox.owner,
         "done": matches!(one.done, Some(Ok(()))),
         "error": match &one.done {
@@ -188,11 +188,15 @@ pub(super) async fn pin(cli: &mut CliContext, names: &[String], pinned: bool) ->
 }
 
 /// Asks how all sandboxes stand; an empty answer if the record cannot be read.
-pub(super) async fn standings(cli: &mut CliContext) -> Result<Vec<Standing>, Failure> {
+pub(super) async fn reap_statuses(cli: &mut CliContext) -> Result<Vec<ReapStatus>, Failure> {
     let rules = rules(&cli.config.manager);
     let host = cli.host();
-    match cli.session.ask(Command::Standings { host, rules }).await? {
-        Reply::Standings(standings) => Ok(standings),
+    match cli
+        .session
+        .ask(Command::ReapStatuses { host, rules })
+        .await?
+    {
+        Reply::ReapStatuses(reap_statuses) => Ok(reap_statuses),
         other => Err(unexpected(&other)),
     }
 }

@@ -10,14 +10,14 @@ use super::print::{self, Format, Outcome};
 use super::session::{pick, unexpected};
 use super::{CliContext, exit, identity, spec, views};
 use crate::describe::standing_word;
-use crate::domain::{OwnerKind, Phase, Sandbox, SandboxRef, Standing, Usage};
+use crate::domain::{OwnerKind, Phase, ReapStatus, Sandbox, SandboxRef, Usage};
 use crate::protocol::{Action, Command, Failure, FailureKind, Reply};
 use crate::text::{Table, human, safe_line};
 
 /// `ls`.
 pub(super) async fn list(cli: &mut CliContext, all: bool) -> Outcome<u8> {
     let mut sandboxes = cli.session.list().await?;
-    let standings = standings(cli).await;
+    let reap_statuses = reap_statuses(cli).await;
     let is_shown = |sandbox: &Sandbox| {
         let is_here = sandbox.phase.is_live() || sandbox.phase == Phase::Creating;
         all || (is_here && sandbox.owner.is_some())
@@ -27,25 +27,25 @@ pub(super) async fn list(cli: &mut CliContext, all: bool) -> Outcome<u8> {
         Format::Json => print::json(
             &sandboxes
                 .iter()
-                .map(|s| views::sandbox(s, standings.get(&s.reference)))
+                .map(|s| views::sandbox(s, reap_statuses.get(&s.reference)))
                 .collect::<Vec<_>>(),
         )?,
         Format::Text if sandboxes.is_empty() => {
             print::note("No sandboxes. `sandtop create` makes one.");
         }
-        Format::Text => print::line(&table(&sandboxes, &standings).to_string())?,
+        Format::Text => print::line(&table(&sandboxes, &reap_statuses).to_string())?,
     }
     Ok(exit::OK)
 }
 
 /// Asks how all sandboxes stand; without the record, each shows what the engine knows.
-async fn standings(cli: &mut CliContext) -> HashMap<SandboxRef, Standing> {
-    let standings = super::reap::standings(cli).await.unwrap_or_default();
-    let pairs = standings.into_iter().map(|s| (s.sandbox.clone(), s));
+async fn reap_statuses(cli: &mut CliContext) -> HashMap<SandboxRef, ReapStatus> {
+    let reap_statuses = super::reap::reap_statuses(cli).await.unwrap_or_default();
+    let pairs = reap_statuses.into_iter().map(|s| (s.sandbox.clone(), s));
     pairs.collect()
 }
 
-fn table(sandboxes: &[Sandbox], standings: &HashMap<SandboxRef, Standing>) -> Table {
+fn table(sandboxes: &[Sandbox], reap_statuses: &HashMap<SandboxRef, ReapStatus>) -> Table {
     let mut table = Table::new(&[
         "NAME", "PHASE", "WHY", "IMAGE", "MEMORY", "CPUS", "NETWORK", "AGE", "IDLE", "REAP IN",
         "ID",
@@ -56,7 +56,7 @@ fn table(sandboxes: &[Sandbox], standings: &HashMap<SandboxRef, Standing>) -> Ta
         table.row(vec![
             safe_line(&sandbox.name),
             sandbox.phase.to_string(),
-            why(standings.get(&sandbox.reference)),
+            why(reap_statuses.get(&sandbox.reference)),
             safe_line(&sandbox.image),
             sandbox
                 .limits
@@ -68,8 +68,8 @@ fn table(sandboxes: &[Sandbox], standings: &HashMap<SandboxRef, Standing>) -> Ta
                 .map_or_else(|| "-".to_owned(), |cpus| cpus.to_string()),
             safe_line(&sandbox.network),
             human::age(age),
-            idle(standings.get(&sandbox.reference)),
-            reap_in(standings.get(&sandbox.reference)),
+            idle(reap_statuses.get(&sandbox.reference)),
+            reap_in(reap_statuses.get(&sandbox.reference)),
             sandbox.reference.id.to_string(),
         ]);
     }
@@ -77,23 +77,26 @@ fn table(sandboxes: &[Sandbox], standings: &HashMap<SandboxRef, Standing>) -> Ta
 }
 
 /// Says why a sandbox ended or what else is special with it.
-fn why(standing: Option<&Standing>) -> String {
-    standing.and_then(standing_word).unwrap_or("-").to_owned()
+fn why(reap_status: Option<&ReapStatus>) -> String {
+    reap_status
+        .and_then(standing_word)
+        .unwrap_or("-")
+        .to_owned()
 }
 
-fn idle(standing: Option<&Standing>) -> String {
-    match standing.map(|standing| standing.facts.usage) {
+fn idle(reap_status: Option<&ReapStatus>) -> String {
+    match reap_status.map(|reap_status| reap_status.facts.usage) {
         Some(Usage::Busy) => "busy".to_owned(),
         Some(Usage::Idle(idle)) => human::age(idle.as_secs()),
         Some(Usage::Unknown) | None => "-".to_owned(),
     }
 }
 
-fn reap_in(standing: Option<&Standing>) -> String {
-    match standing {
-        Some(standing) if standing.facts.pinned => "pinned".to_owned(),
-        Some(standing) => {
-            let left = standing.reap_in().map(|left| human::age(left.as_secs()));
+fn reap_in(reap_status: Option<&ReapStatus>) -> String {
+    match reap_status {
+        Some(reap_status) if reap_status.facts.pinned => "pinned".to_owned(),
+        Some(reap_status) => {
+            let left = reap_status.reap_in().map(|left| human::age(left.as_secs()));
             left.unwrap_or_else(|| "-".to_owned())
         }
         None => "-".to_owned(),

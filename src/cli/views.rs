@@ -6,7 +6,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
 
 use crate::domain::{
-    Details, EngineEvent, FileEntry, FileKind, Sample, Sandbox, SandboxPath, Standing, Usage,
+    Details, EngineEvent, FileEntry, FileKind, ReapStatus, Sample, Sandbox, SandboxPath, Usage,
 };
 
 /// Writes a time.
@@ -15,9 +15,9 @@ pub(super) fn time(at: DateTime<Utc>) -> String {
 }
 
 /// Shapes a sandbox; how it stands is left open while that is not known.
-pub(super) fn sandbox(sandbox: &Sandbox, standing: Option<&Standing>) -> Value {
-    let idle = standing.and_then(Standing::idle);
-    let facts = standing.map(|standing| standing.facts);
+pub(super) fn sandbox(sandbox: &Sandbox, reap_status: Option<&ReapStatus>) -> Value {
+    let idle = reap_status.and_then(ReapStatus::idle);
+    let facts = reap_status.map(|reap_status| reap_status.facts);
     json!({
         "name": sandbox.name,
         "id": sandbox.reference.id.as_str(),
@@ -28,13 +28,13 @@ pub(super) fn sandbox(sandbox: &Sandbox, standing: Option<&Standing>) -> Value {
         "created_at": time(sandbox.created_at),
         "started_at": sandbox.started_at.map(time),
         "idle_s": idle.map_or(0, |idle| idle.as_secs()),
-        "reap_in_s": standing.and_then(Standing::reap_in).map(|left| left.as_secs()),
+        "reap_in_s": reap_status.and_then(ReapStatus::reap_in).map(|left| left.as_secs()),
         "busy": facts.map(|facts| facts.usage == Usage::Busy),
         "owned": sandbox.owner.is_some(),
         "pinned": facts.is_some_and(|facts| facts.pinned),
-        "orphan": standing.is_some_and(Standing::is_orphan),
-        "last_end": standing.and_then(|standing| standing.last_end.as_ref()),
-        "death": standing.and_then(|standing| standing.death.as_ref()),
+        "orphan": reap_status.is_some_and(ReapStatus::is_orphan),
+        "last_end": reap_status.and_then(|reap_status| reap_status.last_end.as_ref()),
+        "death": reap_status.and_then(|reap_status| reap_status.death.as_ref()),
         "owner": sandbox.owner,
         "limits": sandbox.limits,
         "network": sandbox.network,
@@ -44,12 +44,12 @@ pub(super) fn sandbox(sandbox: &Sandbox, standing: Option<&Standing>) -> Value {
 }
 
 /// Shapes everything about a sandbox.
-pub(super) fn details(details: &Details, standing: Option<&Standing>) -> Value {
-    let mut value = sandbox(&details.sandbox, standing);
+pub(super) fn details(details: &Details, reap_status: Option<&ReapStatus>) -> Value {
+    let mut value = sandbox(&details.sandbox, reap_status);
     if let Value::Object(fields) = &mut value {
         fields.insert("posture".into(), json!(details.posture));
         fields.insert("env".into(), json!(details.env_names));
-        let known = standing.and_then(|standing| standing.death.as_ref());
+        let known = reap_status.and_then(|reap_status| reap_status.death.as_ref());
         match known.or(details.death.as_ref()) {
             Some(death) => fields.insert("death".into(), json!(death)),
             None => fields.remove("death"),

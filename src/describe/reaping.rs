@@ -1,13 +1,13 @@
 //! Why a sandbox goes or stays, in words.
 
-use crate::domain::{Reaped, Reason, Standing, Verdict};
+use crate::domain::{ReapStatus, Reaped, Reason, Verdict};
 use crate::text::{human, safe_line};
 
 /// Says what becomes of a sandbox and why.
 #[must_use]
 pub fn verdict_words(one: &Reaped) -> String {
     let why = verdict_reason(one);
-    match one.standing.verdict {
+    match one.reap_status.verdict {
         Verdict::Keep(_) => format!("stays: {why}"),
         Verdict::Later(_, left) => format!("goes in {}: {why}", human::age(left.as_secs())),
         Verdict::Freeze(_) => format!("pauses: {why}"),
@@ -18,7 +18,7 @@ pub fn verdict_words(one: &Reaped) -> String {
 /// Says why a sandbox goes or stays.
 #[must_use]
 pub fn verdict_reason(one: &Reaped) -> String {
-    match one.standing.verdict {
+    match one.reap_status.verdict {
         Verdict::Keep(spared) => spared.words().to_owned(),
         Verdict::Later(reason, _) | Verdict::Freeze(reason) | Verdict::Remove(reason) => {
             match (reason, &one.sandbox.owner) {
@@ -33,10 +33,10 @@ pub fn verdict_reason(one: &Reaped) -> String {
 /// Says in one word what is wrong or special with a sandbox: why it ended, that it is orphaned, how its last run ended, or that
 /// it is foreign.
 #[must_use]
-pub fn standing_word(standing: &Standing) -> Option<&str> {
-    let death = standing.death.as_ref().map(|death| death.cause.as_str());
-    let orphan = standing.is_orphan().then_some("orphan");
-    let last = standing.last_end.as_ref().map(|end| end.cause.as_str());
-    let foreign = standing.is_foreign().then_some("foreign");
+pub fn standing_word(reap_status: &ReapStatus) -> Option<&str> {
+    let death = reap_status.death.as_ref().map(|death| death.cause.as_str());
+    let orphan = reap_status.is_orphan().then_some("orphan");
+    let last = reap_status.last_end.as_ref().map(|end| end.cause.as_str());
+    let foreign = reap_status.is_foreign().then_some("foreign");
     death.or(orphan).or(last).or(foreign)
 }

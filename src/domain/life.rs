@@ -237,7 +237,7 @@ pub struct LastEnd {
 
 /// What sandtop knows of a sandbox beyond what the engine tells.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Standing {
+pub struct ReapStatus {
     /// Which.
     pub sandbox: SandboxRef,
     /// What decides over it.
@@ -250,7 +250,7 @@ pub struct Standing {
     pub death: Option<super::Death>,
 }
 
-impl Standing {
+impl ReapStatus {
     /// Returns how long nothing was done in it; nothing while it is busy.
     #[must_use]
     pub fn idle(&self) -> Option<Duration> {
@@ -293,7 +293,7 @@ pub struct Reaped {
     /// Which.
     pub sandbox: Sandbox,
     /// How it stood.
-    pub standing: Standing,
+    pub reap_status: ReapStatus,
     /// Was it done? `None` for a dry run; the words of a failure otherwise.
     pub done: Option<Result<(), String>>,
 }

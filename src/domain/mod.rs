@@ -35,8 +35,8 @@ pub use ids::{
 };
 pub use image::{HOST_IMAGE, Image};
 pub use life::{
-    Belongs, Facts, Grace, LastEnd, OwnerKind, ReapRules, Reaped, Reason, Spared, Standing, Usage,
-    Verdict, judge,
+    Belongs, Facts, Grace, LastEnd, OwnerKind, ReapRules, ReapStatus, Reaped, Reason, Spared,
+    Usage, Verdict, judge,
 };
 pub use package_set::{CachedPackages, PackageMount, PackageSet, RemovedPackages};
 pub use posture::{Details, MountInfo, Posture};

@@ -99,8 +99,8 @@ impl Manager {
             Command::Runs { host, filter } => self.answer(id, runs::list(c, host, filter)),
             Command::FindRun { host, id: run } => self.answer(id, runs::find(c, host, run)),
             Command::CancelRun { host, run } => self.answer(id, runs::cancel(c, host, run)),
-            Command::Standings { host, rules } => {
-                self.answer(id, reaper::standings(c, host, rules));
+            Command::ReapStatuses { host, rules } => {
+                self.answer(id, reaper::reap_statuses(c, host, rules));
             }
             Command::Survey { host, rules } => self.answer(id, reaper::survey(c, host, rules)),
             Command::Reap { host, rules, only } => {

@@ -12,7 +12,7 @@ use super::context::Context;
 use super::usage_snapshot::{UsageSnapshot, is_running};
 use super::{Host, deaths};
 use crate::domain::{
-    HostName, ReapRules, Reaped, Reason, Sandbox, SandboxRef, Spared, Standing, Usage, Verdict,
+    HostName, ReapRules, ReapStatus, Reaped, Reason, Sandbox, SandboxRef, Spared, Usage, Verdict,
     judge,
 };
 use crate::protocol::{Action, Failure, FailureKind, Leftover, Reply};
@@ -29,11 +29,11 @@ pub(super) async fn survey(
 ) -> Result<Reply, Failure> {
     let host = context.host(&host)?;
     let round = Round::begin(&context, host, &rules).await?;
-    let standings = round.standings().await;
-    let found = round.seen.sandboxes.into_iter().zip(standings);
-    let found = found.map(|(sandbox, standing)| Reaped {
+    let reap_statuses = round.reap_statuses().await;
+    let found = round.seen.sandboxes.into_iter().zip(reap_statuses);
+    let found = found.map(|(sandbox, reap_status)| Reaped {
         sandbox,
-        standing,
+        reap_status,
         done: None,
     });
     let leftovers = host.engine.leftovers().await.unwrap_or_default();
@@ -41,23 +41,23 @@ pub(super) async fn survey(
 }
 
 /// Tells how all sandboxes stand, as far as that is on record.
-pub(super) async fn standings(
+pub(super) async fn reap_statuses(
     context: Context,
     host: HostName,
     rules: ReapRules,
 ) -> Result<Reply, Failure> {
-    let standings = current_standings(&context, context.host(&host)?, &rules).await?;
-    Ok(Reply::Standings(standings))
+    let reap_statuses = current_reap_statuses(&context, context.host(&host)?, &rules).await?;
+    Ok(Reply::ReapStatuses(reap_statuses))
 }
 
 /// Tells how all sandboxes of a host stand.
-pub(super) async fn current_standings(
+pub(super) async fn current_reap_statuses(
     context: &Context,
     host: &Host,
     rules: &ReapRules,
-) -> Result<Vec<Standing>, Failure> {
+) -> Result<Vec<ReapStatus>, Failure> {
     let seen = UsageSnapshot::take(context, host).await?;
-    Ok(seen.standings(context, host, rules).await)
+    Ok(seen.reap_statuses(context, host, rules).await)
 }
 
 /// Exempts a sandbox from reaping, or lets it be reaped again.
@@ -141,42 +141,42 @@ impl<'a> Round<'a> {
     }
 
     /// Tells how all sandboxes stand, in their order.
-    async fn standings(&self) -> Vec<Standing> {
-        let standings = self.seen.standings(self.context, self.host, self.rules);
-        let confirming = standings.await.into_iter().map(|one| self.confirm(one));
+    async fn reap_statuses(&self) -> Vec<ReapStatus> {
+        let reap_statuses = self.seen.reap_statuses(self.context, self.host, self.rules);
+        let confirming = reap_statuses.await.into_iter().map(|one| self.confirm(one));
         stream::iter(confirming).buffered(AT_ONCE).collect().await
     }
 
     /// Makes sure that nothing runs in a sandbox that is to go, whoever started it.
-    async fn confirm(&self, mut standing: Standing) -> Standing {
-        if is_due(standing.verdict) && is_running(self.host, &standing.sandbox.id).await {
-            standing.facts.usage = Usage::Busy;
-            standing.verdict = Verdict::Keep(Spared::Busy);
+    async fn confirm(&self, mut reap_status: ReapStatus) -> ReapStatus {
+        if is_due(reap_status.verdict) && is_running(self.host, &reap_status.sandbox.id).await {
+            reap_status.facts.usage = Usage::Busy;
+            reap_status.verdict = Verdict::Keep(Spared::Busy);
         }
-        standing
+        reap_status
     }
 
     /// Reaps what is due; with `only`, nothing else than these.
     async fn reap_due(&self, only: Option<&[SandboxRef]>) -> Vec<Reaped> {
-        let is_meant = |one: &Standing| only.is_none_or(|only| only.contains(&one.sandbox));
+        let is_meant = |one: &ReapStatus| only.is_none_or(|only| only.contains(&one.sandbox));
         let mut reaping = Vec::new();
-        for (sandbox, standing) in self.seen.sandboxes.iter().zip(self.standings().await) {
-            if is_meant(&standing) {
-                reaping.push(self.reap_one(sandbox, standing));
+        for (sandbox, reap_status) in self.seen.sandboxes.iter().zip(self.reap_statuses().await) {
+            if is_meant(&reap_status) {
+                reaping.push(self.reap_one(sandbox, reap_status));
             }
         }
         stream::iter(reaping).buffered(AT_ONCE).collect().await
     }
 
-    async fn reap_one(&self, sandbox: &Sandbox, standing: Standing) -> Reaped {
-        let done = match standing.verdict {
+    async fn reap_one(&self, sandbox: &Sandbox, reap_status: ReapStatus) -> Reaped {
+        let done = match reap_status.verdict {
             Verdict::Remove(reason) => Some(self.remove(sandbox, reason).await),
             Verdict::Freeze(reason) => Some(self.pause(sandbox, reason).await),
             Verdict::Keep(_) | Verdict::Later(..) => None,
         };
         Reaped {
             sandbox: sandbox.clone(),
-            standing,
+            reap_status,
             done: done.map(|done| done.map_err(|failure| failure.message)),
         }
     }

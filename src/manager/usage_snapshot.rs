@@ -9,8 +9,8 @@ use super::alive::{self, Life};
 use super::context::Context;
 use super::{Host, deaths, runs};
 use crate::domain::{
-    Belongs, EngineEventKind, Facts, Owner, OwnerKind, Phase, ReapRules, Sandbox, SandboxId,
-    SandboxRef, Standing, Usage, judge,
+    Belongs, EngineEventKind, Facts, Owner, OwnerKind, Phase, ReapRules, ReapStatus, Sandbox,
+    SandboxId, SandboxRef, Usage, judge,
 };
 use crate::protocol::{Failure, RunFilter};
 use crate::store::{Memory, Moment};
@@ -149,20 +149,20 @@ impl UsageSnapshot {
     }
 
     /// Decides over every sandbox.
-    pub(super) async fn standings(
+    pub(super) async fn reap_statuses(
         &self,
         context: &Context,
         host: &Host,
         rules: &ReapRules,
-    ) -> Vec<Standing> {
+    ) -> Vec<ReapStatus> {
         let store = &context.options.store;
         let ends = store.last_ends(&host.engine_key).await;
         let mut ends = context.ok_or_warn(ends).await.unwrap_or_default();
         let mut dead = deaths::reconcile(context, host, &self.sandboxes).await;
-        let standing = |sandbox: &Sandbox| {
+        let reap_status = |sandbox: &Sandbox| {
             let facts = self.facts(sandbox, &context.options.owner);
             let id = &sandbox.reference.id;
-            Standing {
+            ReapStatus {
                 sandbox: sandbox.reference.clone(),
                 facts,
                 verdict: judge(&facts, rules),
@@ -170,7 +170,7 @@ impl UsageSnapshot {
                 death: dead.remove(id).filter(|_| !sandbox.phase.is_live()),
             }
         };
-        self.sandboxes.iter().map(standing).collect()
+        self.sandboxes.iter().map(reap_status).collect()
     }
 }
 

@@ -10,7 +10,7 @@ use super::Host;
 use super::backoff::Backoff;
 use super::context::Context;
 use super::disk::{self, Disks};
-use super::{deaths, news, standing};
+use super::{deaths, news, reap_status};
 use crate::domain::{EngineEvent, EngineEventKind, Sample, Sandbox, SandboxRef};
 use crate::engine::{EngineError, Result};
 use crate::protocol::{Event, Failure, FailureKind, Link, Topic};
@@ -26,8 +26,8 @@ const NEWS: Duration = Duration::from_millis(700);
 pub(super) async fn watch(context: &Context, host: &Host, topic: &Topic) {
     let watching = async {
         match topic {
-            Topic::Standings { rules, reap_every } => {
-                standing::keep_telling(context, host, rules, *reap_every).await;
+            Topic::ReapStatuses { rules, reap_every } => {
+                reap_status::keep_telling(context, host, rules, *reap_every).await;
             }
             Topic::Events => keep_watching(context, host, topic, &Disks::default()).await,
             Topic::Samples(wanted) => {

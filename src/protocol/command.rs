@@ -196,7 +196,7 @@ pub enum Command {
         run: ExecId,
     },
     /// Tell how all sandboxes of a host stand, as far as that is on record.
-    Standings {
+    ReapStatuses {
         /// Which host.
         host: HostName,
         /// What decides over them.
@@ -327,7 +327,7 @@ pub enum Topic {
     /// Events of the engine, with the whole list after each change.
     Events,
     /// How sandboxes stand, every few seconds; with an interval, the reaper runs too.
-    Standings {
+    ReapStatuses {
         /// What decides over them.
         rules: ReapRules,
         /// Time between two rounds of the reaper; `None` for none.

@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::{Failure, Outlook, Prepared};
 use crate::domain::{
     CachedPackages, Changes, Check, Death, Details, EngineEvent, EngineInfo, ExecEnd, FileEntry,
-    HostName, Image, LastEnd, OutputChunk, Process, Reaped, RemovedPackages, RequestId, Run,
-    Sample, Sandbox, SandboxRef, Standing, StreamId,
+    HostName, Image, LastEnd, OutputChunk, Process, ReapStatus, Reaped, RemovedPackages, RequestId,
+    Run, Sample, Sandbox, SandboxRef, StreamId,
 };
 
 /// Something the front end should know.
@@ -75,11 +75,11 @@ pub enum Event {
         bytes: u64,
     },
     /// How the sandboxes of a host stand now.
-    Standings {
+    ReapStatuses {
         /// Which host.
         host: HostName,
         /// How they stand.
-        standings: Vec<Standing>,
+        reap_statuses: Vec<ReapStatus>,
     },
     /// What the reaper did by itself.
     Reaped(Vec<Reaped>),
@@ -150,7 +150,7 @@ pub enum Reply {
     /// One recorded run.
     Run(Box<Run>),
     /// How sandboxes stand.
-    Standings(Vec<Standing>),
+    ReapStatuses(Vec<ReapStatus>),
     /// What reaping found or did, and leftovers that go or went.
     Reaped(Vec<Reaped>, Vec<Leftover>),
     /// What is remembered of a sandbox that is gone.

@@ -164,11 +164,11 @@ impl Loop {
         self.tell(Msg::Recovered(left));
         let settings = &self.state.settings;
         let manager = &settings.config.manager;
-        let standings = Topic::Standings {
+        let reap_statuses = Topic::ReapStatuses {
             rules: rules(manager),
             reap_every: (!settings.read_only).then_some(manager.cleanup_interval),
         };
-        for topic in [Topic::Events, Topic::Samples(None), standings] {
+        for topic in [Topic::Events, Topic::Samples(None), reap_statuses] {
             let pending = Pending {
                 label: String::new(),
                 since: self.state.now,

@@ -27,7 +27,7 @@ impl Urgency {
     pub(super) fn of(msg: &Msg) -> Self {
         match msg {
             Msg::Key(_) | Msg::Mouse(_) | Msg::Paste(_) | Msg::Resize { .. } => Self::Now,
-            Msg::Engine(Event::Sampled { .. } | Event::Standings { .. }) => Self::WithClock,
+            Msg::Engine(Event::Sampled { .. } | Event::ReapStatuses { .. }) => Self::WithClock,
             _ => Self::Soon,
         }
     }

@@ -20,7 +20,7 @@ use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Widget, Wrap};
 
 use super::theme::{Role, Theme};
-use crate::app::panes::output::{OutputState, Run, Standing};
+use crate::app::panes::output::{OutputState, ReapStatus, Run};
 
 const NO_RUNS: &str = "No output yet. Press F9 to run the editor's buffer, or x for a shell.";
 
@@ -108,12 +108,12 @@ fn silence(run: &Run) -> &'static str {
     }
 }
 
-/// Returns the sign and the role of a standing.
-fn sign(standing: Standing) -> (&'static str, Role) {
-    match standing {
-        Standing::Open => ("●", Role::Accent),
-        Standing::Good => ("✓", Role::Ok),
-        Standing::Odd => ("○", Role::Warn),
-        Standing::Bad => ("✗", Role::Error),
+/// Returns the sign and the role of a reap_status.
+fn sign(reap_status: ReapStatus) -> (&'static str, Role) {
+    match reap_status {
+        ReapStatus::Open => ("●", Role::Accent),
+        ReapStatus::Good => ("✓", Role::Ok),
+        ReapStatus::Odd => ("○", Role::Warn),
+        ReapStatus::Bad => ("✗", Role::Error),
     }
 }

@@ -104,11 +104,11 @@ impl Flow {
 
     /// Watches what the dashboard watches.
     fn watch(&mut self) {
-        let standings = Topic::Standings {
+        let reap_statuses = Topic::ReapStatuses {
             rules: rules(&self.state.settings.config.manager),
             reap_every: None,
         };
-        for topic in [Topic::Events, Topic::Samples(None), standings] {
+        for topic in [Topic::Events, Topic::Samples(None), reap_statuses] {
             let pending = Pending {
                 label: String::new(),
                 since: self.state.now,

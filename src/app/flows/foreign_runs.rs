@@ -110,9 +110,12 @@ mod tests {
 
     /// Tells how sandboxes stand, and answers what that leads to.
     fn look(app: &mut App, under_way: &[Run]) {
-        let standings = Vec::new();
+        let reap_statuses = Vec::new();
         let host = host();
-        app.engine(Event::Standings { host, standings });
+        app.engine(Event::ReapStatuses {
+            host,
+            reap_statuses,
+        });
         let answer = |command: &Command| {
             let wanted = matches!(command, Command::Runs { filter, .. } if filter.under_way);
             wanted.then(|| Ok(Reply::Runs(under_way.to_vec())))
@@ -163,9 +166,12 @@ mod tests {
     fn a_look_that_was_not_taken_is_silent_and_tried_again() {
         let mut app = App::with(120, 40, &["alpha"]);
         let look = |app: &mut App| {
-            let standings = Vec::new();
+            let reap_statuses = Vec::new();
             let host = host();
-            app.engine(Event::Standings { host, standings });
+            app.engine(Event::ReapStatuses {
+                host,
+                reap_statuses,
+            });
             let sent = app.requests();
             sent.first().map(|request| request.id)
         };

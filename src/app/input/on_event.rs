@@ -48,8 +48,11 @@ pub(crate) fn event(state: &mut AppState, event: Event) -> Vec<Effect> {
         } => ended(state, stream, outcome, took),
         Event::Notice(failure) => noticed(state, &failure),
         Event::Missing { stream, bytes } => missing(state, stream, bytes),
-        Event::Standings { host, standings } => {
-            state.sandboxes.stand(&host, standings, state.now);
+        Event::ReapStatuses {
+            host,
+            reap_statuses,
+        } => {
+            state.sandboxes.stand(&host, reap_statuses, state.now);
             renew_history(state);
             foreign_runs::ask(state)
         }

@@ -48,7 +48,7 @@ pub struct ReapRow {
 impl ReapRow {
     fn new(found: Reaped) -> Self {
         let is_due = matches!(
-            found.standing.verdict,
+            found.reap_status.verdict,
             Verdict::Remove(_) | Verdict::Freeze(_)
         );
         Self {
@@ -83,7 +83,7 @@ pub fn request(settings: &Settings) -> Intent {
 pub fn describe_reaped(found: &[Reaped]) -> Vec<(Tone, String)> {
     let words = |one: &Reaped| {
         let name = &one.sandbox.name;
-        match (&one.done, one.standing.verdict) {
+        match (&one.done, one.reap_status.verdict) {
             (Some(Ok(())), Verdict::Freeze(reason)) => Some((
                 Tone::Plain,
                 format!("{name} was paused: {}.", reason.word()),
@@ -128,7 +128,7 @@ impl ReapPreview {
         }
         let ticked = self.rows.iter().filter(|row| row.ticked == Some(true));
         let only: Vec<_> = ticked
-            .map(|row| row.found.standing.sandbox.clone())
+            .map(|row| row.found.reap_status.sandbox.clone())
             .collect();
         if only.is_empty() {
             let words = "Nothing is ticked; nothing goes.";

@@ -18,7 +18,7 @@ use chrono::{DateTime, Utc};
 
 pub use run::{Hold, MOST_BYTES, MOST_LINES, OutputLine, Run, RunInfo, dropped_note};
 pub use search::Search;
-pub use status::{RunStatus, Standing};
+pub use status::{ReapStatus, RunStatus};
 pub use tabs::{tab_text, took};
 pub use view::{Shape, Spot};
 

@@ -4,7 +4,7 @@ pub mod columns;
 mod freeze;
 mod intents;
 mod order;
-mod standings;
+mod reap_statuses;
 #[cfg(test)]
 mod tests;
 mod usage;
@@ -16,10 +16,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 pub use crate::app::geometry::column::Column;
 use crate::app::geometry::cursor::ListCursor;
 use crate::app::intent::Intent;
-use crate::domain::{EngineEvent, HostName, Phase, Sample, Sandbox, SandboxRef, Standing};
+use crate::domain::{EngineEvent, HostName, Phase, ReapStatus, Sample, Sandbox, SandboxRef};
 use crate::keymap::Action;
 use order::{compare, matches};
-use standings::{Standings, Use};
+use reap_statuses::{ReapStatuses, Use};
 use usage::Usage;
 
 /// Samples kept for each sandbox: five minutes at one a second.
@@ -51,7 +51,7 @@ pub struct SandboxesState {
     marks: BTreeSet<SandboxRef>,
     hidden: BTreeSet<Column>,
     usage: Usage,
-    standings: Standings,
+    reap_statuses: ReapStatuses,
     /// What it is sorted by.
     pub column: Column,
     /// Largest or last first?
@@ -74,7 +74,7 @@ impl Default for SandboxesState {
             marks: BTreeSet::new(),
             hidden: BTreeSet::new(),
             usage: Usage::default(),
-            standings: Standings::default(),
+            reap_statuses: ReapStatuses::default(),
             column: Column::Age,
             descending: false,
             show_all: true,
@@ -121,7 +121,7 @@ impl SandboxesState {
     /// Returns since when a sandbox is idle; `None` while a command runs in it.
     #[must_use]
     pub fn idle_since(&self, row: &Row) -> Option<DateTime<Utc>> {
-        match self.standings.told(&row.sandbox.reference) {
+        match self.reap_statuses.told(&row.sandbox.reference) {
             Some(Use::Busy) => None,
             Some(Use::IdleSince(since)) => Some(since),
             None => self.usage.idle_since(&row.sandbox),
@@ -129,20 +129,20 @@ impl SandboxesState {
     }
 
     /// Takes how the sandboxes of a host stand.
-    pub fn stand(&mut self, host: &HostName, standings: Vec<Standing>, now: DateTime<Utc>) {
-        self.standings.replace(host, standings, now);
+    pub fn stand(&mut self, host: &HostName, reap_statuses: Vec<ReapStatus>, now: DateTime<Utc>) {
+        self.reap_statuses.replace(host, reap_statuses, now);
     }
 
     /// Returns how a sandbox stands, if that was told.
     #[must_use]
-    pub fn standing(&self, reference: &SandboxRef) -> Option<&Standing> {
-        self.standings.find(reference)
+    pub fn reap_status(&self, reference: &SandboxRef) -> Option<&ReapStatus> {
+        self.reap_statuses.find(reference)
     }
 
     /// Returns the time until a sandbox goes, if it goes.
     #[must_use]
     pub fn reap_in(&self, reference: &SandboxRef, now: DateTime<Utc>) -> Option<TimeDelta> {
-        self.standings.reap_in(reference, now)
+        self.reap_statuses.reap_in(reference, now)
     }
 
     /// Returns the columns that are not wanted.

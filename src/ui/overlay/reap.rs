@@ -34,7 +34,7 @@ fn line(row: &ReapRow, theme: &Theme) -> Line<'static> {
         Some(false) => ("[ ]", Role::Text),
         None => ("   ", Role::Muted),
     };
-    let idle = row.found.standing.idle();
+    let idle = row.found.reap_status.idle();
     let idle = idle.map_or_else(|| "?".to_owned(), |idle| human::age(idle.as_secs()));
     let text = format!(
         " {mark} {} {}  {}",

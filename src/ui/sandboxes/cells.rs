@@ -67,8 +67,8 @@ impl SandboxesPane<'_> {
 
     fn reap_in(&self, row: &Row) -> String {
         let reference = &row.sandbox.reference;
-        let standing = self.state.standing(reference);
-        if standing.is_some_and(|standing| standing.facts.pinned) {
+        let reap_status = self.state.reap_status(reference);
+        if reap_status.is_some_and(|reap_status| reap_status.facts.pinned) {
             return "pinned".to_owned();
         }
         let left = self.state.reap_in(reference, self.now);
@@ -80,11 +80,11 @@ impl SandboxesPane<'_> {
 
     /// Writes a glyph and a word for what is wrong or special.
     fn why(&self, row: &Row) -> String {
-        let standing = self.state.standing(&row.sandbox.reference);
+        let reap_status = self.state.reap_status(&row.sandbox.reference);
         if let Some(guarded) = self.guards.raised(&row.sandbox.reference).next() {
             return format!("! {}", guarded.word());
         }
-        let Some(word) = standing.and_then(standing_word) else {
+        let Some(word) = reap_status.and_then(standing_word) else {
             return String::new();
         };
         let glyph = match word {

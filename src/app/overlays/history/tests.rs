@@ -268,9 +268,12 @@ fn a_third_mark_takes_the_place_of_the_first() {
 fn the_list_stays_on_the_same_run_when_newer_ones_come() {
     let mut app = listed();
     app.keys("j");
-    let standings = Vec::new();
+    let reap_statuses = Vec::new();
     let host = crate::app::testing::host();
-    app.engine(Event::Standings { host, standings });
+    app.engine(Event::ReapStatuses {
+        host,
+        reap_statuses,
+    });
     app.answer(|command| {
         let mut newer = vec![recorded("r0")];
         newer.extend(all());

@@ -17,7 +17,7 @@ pub enum RunStatus {
 
 /// How well a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Standing {
+pub enum ReapStatus {
     /// It goes on.
     Open,
     /// It ended as wished.
@@ -59,12 +59,12 @@ impl RunStatus {
 
     /// Tells how well it stands.
     #[must_use]
-    pub fn standing(&self) -> Standing {
+    pub fn reap_status(&self) -> ReapStatus {
         match self {
-            Self::Running => Standing::Open,
-            Self::Ended(Ended::Code(0)) => Standing::Good,
-            Self::Ended(Ended::Cancelled | Ended::Lost) => Standing::Odd,
-            Self::Ended(_) | Self::Failed(_) => Standing::Bad,
+            Self::Running => ReapStatus::Open,
+            Self::Ended(Ended::Code(0)) => ReapStatus::Good,
+            Self::Ended(Ended::Cancelled | Ended::Lost) => ReapStatus::Odd,
+            Self::Ended(_) | Self::Failed(_) => ReapStatus::Bad,
         }
     }
 }
@@ -89,19 +89,19 @@ mod tests {
     #[test]
     fn every_end_has_its_words() {
         let table = [
-            (Ended::Code(0), "ok", Standing::Good),
-            (Ended::Code(3), "exit 3", Standing::Bad),
-            (Ended::Signal(9), "signal 9", Standing::Bad),
-            (Ended::TimedOut, "timeout", Standing::Bad),
-            (Ended::OutOfMemory, "out of memory", Standing::Bad),
-            (Ended::Cancelled, "cancelled", Standing::Odd),
-            (Ended::Lost, "lost", Standing::Odd),
+            (Ended::Code(0), "ok", ReapStatus::Good),
+            (Ended::Code(3), "exit 3", ReapStatus::Bad),
+            (Ended::Signal(9), "signal 9", ReapStatus::Bad),
+            (Ended::TimedOut, "timeout", ReapStatus::Bad),
+            (Ended::OutOfMemory, "out of memory", ReapStatus::Bad),
+            (Ended::Cancelled, "cancelled", ReapStatus::Odd),
+            (Ended::Lost, "lost", ReapStatus::Odd),
         ];
-        for (ended, words, standing) in table {
+        for (ended, words, reap_status) in table {
             let status = RunStatus::of(&Ok(ExecEnd::bare(ended)));
             assert_eq!(
-                (status.words().as_str(), status.standing()),
-                (words, standing)
+                (status.words().as_str(), status.reap_status()),
+                (words, reap_status)
             );
         }
         assert_eq!(RunStatus::Running.words(), "running");

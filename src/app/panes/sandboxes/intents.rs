@@ -40,8 +40,8 @@ impl SandboxesState {
     fn pin(&self) -> Vec<Intent> {
         let targets = self.targets();
         let is_pinned = |sandbox: &&Sandbox| {
-            let standing = self.standing(&sandbox.reference);
-            standing.is_some_and(|standing| standing.facts.pinned)
+            let reap_status = self.reap_status(&sandbox.reference);
+            reap_status.is_some_and(|reap_status| reap_status.facts.pinned)
         };
         let pinned = !targets.iter().all(is_pinned);
         let word = if pinned { "pinning" } else { "unpinning" };

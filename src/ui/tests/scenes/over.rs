@@ -13,7 +13,7 @@ use crate::app::testing::{reference, start};
 use crate::app::{Msg, Tone};
 use crate::code::{Finding, Requirement, Severity};
 use crate::domain::{
-    Belongs, CachedPackages, Death, Facts, Reaped, Reason, Run, Spared, Standing, StreamKind,
+    Belongs, CachedPackages, Death, Facts, ReapStatus, Reaped, Reason, Run, Spared, StreamKind,
     Usage, Verdict,
 };
 use crate::protocol::{Command, Failure, FailureKind, Leftover, Outlook, Reply};
@@ -261,10 +261,10 @@ fn before_a_run() {
     check("findings_none", with_keys("2 !"));
 }
 
-fn standing(name: &str, verdict: Verdict, idle: u64) -> Reaped {
+fn reap_status(name: &str, verdict: Verdict, idle: u64) -> Reaped {
     Reaped {
         sandbox: sandbox(name),
-        standing: Standing {
+        reap_status: ReapStatus {
             sandbox: reference(name),
             facts: Facts {
                 usage: Usage::Idle(Duration::from_secs(idle)),
@@ -292,8 +292,8 @@ fn survey(
 fn reaping() {
     let found = || {
         vec![
-            standing("ada", Verdict::Remove(Reason::Idle), 7_200),
-            standing("bob", Verdict::Keep(Spared::Pinned), 60),
+            reap_status("ada", Verdict::Remove(Reason::Idle), 7_200),
+            reap_status("bob", Verdict::Keep(Spared::Pinned), 60),
         ]
     };
     let left = || {

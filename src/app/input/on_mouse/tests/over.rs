@@ -4,7 +4,7 @@ use super::*;
 use crate::app::msg::{SnippetNews, SnippetOp};
 use crate::app::overlays::history::tests::runs;
 use crate::app::overlays::packages::tests::stocked;
-use crate::domain::{Belongs, Facts, Reaped, Reason, Spared, Standing, Usage, Verdict};
+use crate::domain::{Belongs, Facts, ReapStatus, Reaped, Reason, Spared, Usage, Verdict};
 use crate::protocol::Reply;
 
 /// Opens the runs of the first sandbox.
@@ -117,10 +117,10 @@ fn what_a_field_offers_is_picked() {
     assert_eq!(field.map(|field| field.line.text()), Some("yes".into()));
 }
 
-fn standing(name: &str, verdict: Verdict) -> Reaped {
+fn reap_status(name: &str, verdict: Verdict) -> Reaped {
     Reaped {
         sandbox: sandbox(name),
-        standing: Standing {
+        reap_status: ReapStatus {
             sandbox: reference(name),
             facts: Facts {
                 usage: Usage::Busy,
@@ -143,9 +143,9 @@ fn ticks_of_the_reaper_are_turned() {
     app.keys("R");
     app.answer(|command| {
         let found = vec![
-            standing("ada", Verdict::Remove(Reason::Idle)),
-            standing("bob", Verdict::Remove(Reason::Idle)),
-            standing("cyd", Verdict::Keep(Spared::Pinned)),
+            reap_status("ada", Verdict::Remove(Reason::Idle)),
+            reap_status("bob", Verdict::Remove(Reason::Idle)),
+            reap_status("cyd", Verdict::Keep(Spared::Pinned)),
         ];
         matches!(command, Command::Survey { .. }).then(|| Ok(Reply::Reaped(found, Vec::new())))
     });

@@ -22,9 +22,14 @@ pub(super) async fn keep_telling(
 ) {
     let mut next_round = reap_every.map(|every| Instant::now() + every);
     loop {
-        if let Ok(standings) = reaper::current_standings(context, host, rules).await {
+        if let Ok(reap_statuses) = reaper::current_reap_statuses(context, host, rules).await {
             let host = host.name.clone();
-            context.send(Event::Standings { host, standings }).await;
+            context
+                .send(Event::ReapStatuses {
+                    host,
+                    reap_statuses,
+                })
+                .await;
         }
         if let (Some(at), Some(every)) = (next_round, reap_every)
             && at <= Instant::now()

@@ -51,7 +51,7 @@ pub(super) async fn reap(cli: &mut CliContext, args: &ReapArgs) -> Outcome<u8> {
 async fn once(cli: &mut CliContext, rules: ReapRules, dry_run: bool) -> Outcome<u8> {
     let host = cli.host();
     let command = if dry_run {
-        Command::Survey { host, rules }
+        Command::PreviewReap { host, rules }
     } else {
         Command::Reap {
             host,
@@ -109,12 +109,12 @@ fn show(found: &[Reaped], leftovers: &[Leftover], dry_run: bool) -> Outcome {
 
 fn verdict(one: &Reaped) -> String {
     match (&one.done, one.reap_status.verdict) {
-        (Some(Ok(())), Verdict::Freeze(_)) => "paused".to_owned(),
+        (Some(Ok(())), Verdict::Pause(_)) => "paused".to_owned(),
         (Some(Ok(())), _) => "removed".to_owned(),
         (Some(Err(_)), _) => "not removed".to_owned(),
         (None, Verdict::Keep(_)) => "stays".to_owned(),
         (None, Verdict::Later(_, left)) => format!("in {}", human::duration(left)),
-        (None, Verdict::Freeze(_)) => "would pause".to_owned(),
+        (None, Verdict::Pause(_)) => "would pause".to_owned(),
         (None, Verdict::Remove(_)) => "would remove".to_owned(),
     }
 }
@@ -130,7 +130,7 @@ fn view(one: &Reaped) -> Value {
     let (action, reason) = match one.reap_status.verdict {
         Verdict::Keep(spared) => ("keep", json!(spared)),
         Verdict::Later(reason, _) => ("later", json!(reason)),
-        Verdict::Freeze(reason) => ("pause", json!(reason)),
+        Verdict::Pause(reason) => ("pause", json!(reason)),
         Verdict::Remove(reason) => ("remove", json!(reason)),
     };
     json!({

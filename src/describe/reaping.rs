@@ -10,7 +10,7 @@ pub fn verdict_words(one: &Reaped) -> String {
     match one.reap_status.verdict {
         Verdict::Keep(_) => format!("stays: {why}"),
         Verdict::Later(_, left) => format!("goes in {}: {why}", human::age(left.as_secs())),
-        Verdict::Freeze(_) => format!("pauses: {why}"),
+        Verdict::Pause(_) => format!("pauses: {why}"),
         Verdict::Remove(_) => format!("goes: {why}"),
     }
 }
@@ -20,7 +20,7 @@ pub fn verdict_words(one: &Reaped) -> String {
 pub fn verdict_reason(one: &Reaped) -> String {
     match one.reap_status.verdict {
         Verdict::Keep(spared) => spared.words().to_owned(),
-        Verdict::Later(reason, _) | Verdict::Freeze(reason) | Verdict::Remove(reason) => {
+        Verdict::Later(reason, _) | Verdict::Pause(reason) | Verdict::Remove(reason) => {
             match (reason, &one.sandbox.owner) {
                 (Reason::Orphan, Some(owner)) => safe_line(format!("its maker {owner} was killed")),
                 (Reason::Orphan, None) => "its owner died".to_owned(),

@@ -173,7 +173,7 @@ pub enum Verdict {
     /// It goes when it stays unused for so long.
     Later(Reason, Duration),
     /// It is paused now.
-    Freeze(Reason),
+    Pause(Reason),
     /// It goes now.
     Remove(Reason),
 }
@@ -199,7 +199,7 @@ pub fn judge(facts: &Facts, rules: &ReapRules) -> Verdict {
         return Verdict::Keep(Spared::Never);
     };
     match (rules.grace, facts.paused) {
-        (Grace::Pause, false) if idle >= limit => Verdict::Freeze(reason),
+        (Grace::Pause, false) if idle >= limit => Verdict::Pause(reason),
         (Grace::Pause, true) => remove_at(reason, idle, limit.saturating_mul(2)),
         (Grace::Remove, _) | (Grace::Pause, false) => remove_at(reason, idle, limit),
     }
@@ -267,7 +267,7 @@ impl ReapStatus {
         match self.verdict {
             Verdict::Keep(_) => None,
             Verdict::Later(_, left) => Some(left),
-            Verdict::Freeze(_) | Verdict::Remove(_) => Some(Duration::ZERO),
+            Verdict::Pause(_) | Verdict::Remove(_) => Some(Duration::ZERO),
         }
     }
 

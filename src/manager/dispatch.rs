@@ -93,7 +93,7 @@ impl Manager {
             Command::CopyOut { sandbox, from, to } => {
                 self.answer(id, transfer::copy_out(c, id, sandbox, from, to));
             }
-            Command::CallOff(request) => {
+            Command::CancelRequest(request) => {
                 self.answer(id, async move { c.cancellations.cancel(request) })
             }
             Command::Runs { host, filter } => self.answer(id, runs::list(c, host, filter)),
@@ -102,7 +102,9 @@ impl Manager {
             Command::ReapStatuses { host, rules } => {
                 self.answer(id, reaper::reap_statuses(c, host, rules));
             }
-            Command::Survey { host, rules } => self.answer(id, reaper::survey(c, host, rules)),
+            Command::PreviewReap { host, rules } => {
+                self.answer(id, reaper::preview(c, host, rules))
+            }
             Command::Reap { host, rules, only } => {
                 self.answer(id, reaper::reap(c, host, rules, only));
             }

@@ -22,7 +22,7 @@ use crate::store::{Claim, Intent};
 const AT_ONCE: usize = 8;
 
 /// Tells what reaping would do, after a thorough look.
-pub(super) async fn survey(
+pub(super) async fn preview(
     context: Context,
     host: HostName,
     rules: ReapRules,
@@ -171,7 +171,7 @@ impl<'a> Round<'a> {
     async fn reap_one(&self, sandbox: &Sandbox, reap_status: ReapStatus) -> Reaped {
         let done = match reap_status.verdict {
             Verdict::Remove(reason) => Some(self.remove(sandbox, reason).await),
-            Verdict::Freeze(reason) => Some(self.pause(sandbox, reason).await),
+            Verdict::Pause(reason) => Some(self.pause(sandbox, reason).await),
             Verdict::Keep(_) | Verdict::Later(..) => None,
         };
         Reaped {
@@ -259,7 +259,7 @@ impl<'a> Round<'a> {
 }
 
 fn is_due(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Freeze(_) | Verdict::Remove(_))
+    matches!(verdict, Verdict::Pause(_) | Verdict::Remove(_))
 }
 
 fn spared(why: &str) -> Failure {

@@ -148,7 +148,7 @@ pub enum Command {
         to: PathBuf,
     },
     /// Stop a copy that is under way; nothing half-written is left, and its own reply says that it was called off.
-    CallOff(RequestId),
+    CancelRequest(RequestId),
     /// List the named sessions of a sandbox.
     Sessions(SandboxRef),
     /// Forget a named session.
@@ -203,7 +203,7 @@ pub enum Command {
         rules: ReapRules,
     },
     /// Tell what reaping would do, after a thorough look.
-    Survey {
+    PreviewReap {
         /// Which host.
         host: HostName,
         /// What decides.

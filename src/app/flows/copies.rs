@@ -48,7 +48,7 @@ pub(crate) fn call_off(state: &mut AppState) -> Vec<Effect> {
         .into_iter()
         .filter(|(_, work)| *work != Work::Change);
     copies
-        .map(|(id, _)| state.submit(Command::CallOff(id), "", ReplyTo::Quiet))
+        .map(|(id, _)| state.submit(Command::CancelRequest(id), "", ReplyTo::Quiet))
         .collect()
 }
 
@@ -147,11 +147,11 @@ mod tests {
         let off = app.commands();
         let off: Vec<_> = off
             .iter()
-            .filter(|c| matches!(c, Command::CallOff(_)))
+            .filter(|c| matches!(c, Command::CancelRequest(_)))
             .collect();
         assert_eq!(off.len(), AT_ONCE);
         assert!(app.state.transfers.queue.is_empty());
-        let Some(Command::CallOff(request)) = off.first() else {
+        let Some(Command::CancelRequest(request)) = off.first() else {
             panic!("{off:?}");
         };
         let failure = Failure::new(FailureKind::Interrupted, "called off");

@@ -49,7 +49,7 @@ impl ReapRow {
     fn new(found: Reaped) -> Self {
         let is_due = matches!(
             found.reap_status.verdict,
-            Verdict::Remove(_) | Verdict::Freeze(_)
+            Verdict::Remove(_) | Verdict::Pause(_)
         );
         Self {
             found,
@@ -71,7 +71,7 @@ pub fn rules(settings: &ManagerSettings) -> ReapRules {
 /// Asks for the preview.
 #[must_use]
 pub fn request(settings: &Settings) -> Intent {
-    let command = Command::Survey {
+    let command = Command::PreviewReap {
         host: settings.host.clone(),
         rules: rules(&settings.config.manager),
     };
@@ -84,7 +84,7 @@ pub fn describe_reaped(found: &[Reaped]) -> Vec<(Tone, String)> {
     let words = |one: &Reaped| {
         let name = &one.sandbox.name;
         match (&one.done, one.reap_status.verdict) {
-            (Some(Ok(())), Verdict::Freeze(reason)) => Some((
+            (Some(Ok(())), Verdict::Pause(reason)) => Some((
                 Tone::Plain,
                 format!("{name} was paused: {}.", reason.word()),
             )),

@@ -69,7 +69,7 @@ fn with_grace_it_is_paused_first_and_removed_later() {
         ..RULES
     };
     let running = facts(Usage::Idle(seconds(100)), Belongs::Us);
-    assert_eq!(judge(&running, &rules), Verdict::Freeze(Reason::Idle));
+    assert_eq!(judge(&running, &rules), Verdict::Pause(Reason::Idle));
     for (idle, verdict) in [
         (150, Verdict::Later(Reason::Idle, seconds(50))),
         (200, Verdict::Remove(Reason::Idle)),

@@ -285,7 +285,9 @@ fn survey(
     found: fn() -> Vec<Reaped>,
     left: fn() -> Vec<Leftover>,
 ) -> impl Fn(&Command) -> Option<Reply> {
-    move |command| matches!(command, Command::Survey { .. }).then(|| Reply::Reaped(found(), left()))
+    move |command| {
+        matches!(command, Command::PreviewReap { .. }).then(|| Reply::Reaped(found(), left()))
+    }
 }
 
 #[test]

@@ -147,7 +147,7 @@ fn ticks_of_the_reaper_are_turned() {
             reap_status("bob", Verdict::Remove(Reason::Idle)),
             reap_status("cyd", Verdict::Keep(Spared::Pinned)),
         ];
-        matches!(command, Command::Survey { .. }).then(|| Ok(Reply::Reaped(found, Vec::new())))
+        matches!(command, Command::PreviewReap { .. }).then(|| Ok(Reply::Reaped(found, Vec::new())))
     });
     for row in ["] bob", "    cyd"] {
         app.click(row);

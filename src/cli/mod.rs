@@ -37,7 +37,7 @@ pub use args::{Cli, Global, Verb};
 use crate::config::{Config, LoadOptions};
 use crate::domain::{HostName, Owner, OwnerKind};
 use crate::manager::ManagerHandle;
-use crate::protocol::{Action, Event, Failure, FailureKind};
+use crate::protocol::{Event, Failure, FailureKind, LifecycleOp};
 use crate::store::Store;
 use print::{Format, Outcome, Stop};
 use session::Session;
@@ -236,13 +236,15 @@ async fn dispatch(cli: &mut CliContext, verb: &Verb, options: &LoadOptions) -> O
             cli.refuse_if_read_only("creating a sandbox")?;
             sandboxes::create(cli, args).await
         }
-        Verb::Start(names) => act(cli, &names.names, Action::Start).await,
-        Verb::Stop(names) => act(cli, &names.names, Action::Stop).await,
-        Verb::Restart(names) => act(cli, &names.names, Action::Restart).await,
-        Verb::Kill(names) => act(cli, &names.names, Action::Kill).await,
-        Verb::Pause(names) => act(cli, &names.names, Action::Pause).await,
-        Verb::Resume(names) => act(cli, &names.names, Action::Resume).await,
-        Verb::Rm { force, names } => act(cli, &names.names, Action::Remove { force: *force }).await,
+        Verb::Start(names) => act(cli, &names.names, LifecycleOp::Start).await,
+        Verb::Stop(names) => act(cli, &names.names, LifecycleOp::Stop).await,
+        Verb::Restart(names) => act(cli, &names.names, LifecycleOp::Restart).await,
+        Verb::Kill(names) => act(cli, &names.names, LifecycleOp::Kill).await,
+        Verb::Pause(names) => act(cli, &names.names, LifecycleOp::Pause).await,
+        Verb::Resume(names) => act(cli, &names.names, LifecycleOp::Resume).await,
+        Verb::Rm { force, names } => {
+            act(cli, &names.names, LifecycleOp::Remove { force: *force }).await
+        }
         Verb::Exec(args) => exec::exec(cli, args).await,
         Verb::Run(args) => run::run(cli, args).await,
         Verb::Sessions { name, drop } => sandboxes::sessions(cli, name, drop.as_deref()).await,
@@ -279,7 +281,7 @@ async fn dispatch(cli: &mut CliContext, verb: &Verb, options: &LoadOptions) -> O
     }
 }
 
-async fn act(cli: &mut CliContext, names: &[String], action: Action) -> Outcome<u8> {
+async fn act(cli: &mut CliContext, names: &[String], action: LifecycleOp) -> Outcome<u8> {
     cli.refuse_if_read_only(&format!("to {} a sandbox", action.verb()))?;
     sandboxes::act(cli, names, action).await
 }

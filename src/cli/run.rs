@@ -17,7 +17,9 @@ use super::{CliContext, exit, identity};
 use crate::code::{self, Around, Finding, Severity, Verdict, Wanted};
 use crate::config::{Config, DEFAULT_TOML, NewSandbox, key_value};
 use crate::domain::{HostName, SandboxRef, StdinMode};
-use crate::protocol::{Action, Command, Failure, FailureKind, Place, Prepared, Program, Reply};
+use crate::protocol::{
+    Command, Failure, FailureKind, LifecycleOp, Place, Prepared, Program, Reply,
+};
 use crate::text::{human, masked_value};
 
 /// Most bytes of a context file.
@@ -323,7 +325,7 @@ async fn start(
 
 /// Removes the fresh sandbox; should that fail, the manager tries once more at its end.
 async fn remove(cli: &mut CliContext, sandbox: SandboxRef) -> Outcome {
-    let action = Action::Remove { force: true };
+    let action = LifecycleOp::Remove { force: true };
     let removed = cli.session.ask(Command::Act { sandbox, action }).await;
     if let Err(failure) = removed {
         print::note(&format!(

@@ -11,7 +11,7 @@ use super::session::{pick, unexpected};
 use super::{CliContext, exit, identity, spec, views};
 use crate::describe::standing_word;
 use crate::domain::{OwnerKind, Phase, ReapStatus, Sandbox, SandboxRef, Usage};
-use crate::protocol::{Action, Command, Failure, FailureKind, Reply};
+use crate::protocol::{Command, Failure, FailureKind, LifecycleOp, Reply};
 use crate::text::{Table, human, safe_line};
 
 /// `ls`.
@@ -129,7 +129,11 @@ pub(super) async fn create(cli: &mut CliContext, args: &CreateArgs) -> Outcome<u
 }
 
 /// `start`, `stop`, `restart`, `kill`, `pause`, `resume`, `rm`: one failing does not stop the others.
-pub(super) async fn act(cli: &mut CliContext, names: &[String], action: Action) -> Outcome<u8> {
+pub(super) async fn act(
+    cli: &mut CliContext,
+    names: &[String],
+    action: LifecycleOp,
+) -> Outcome<u8> {
     let all = cli.session.list().await?;
     let picked: Vec<Result<&Sandbox, Failure>> =
         names.iter().map(|name| pick(&all, name)).collect();
@@ -160,7 +164,7 @@ pub(super) async fn act(cli: &mut CliContext, names: &[String], action: Action) 
 }
 
 /// Says which of several sandboxes a failure is about.
-fn name_failure(name: &str, action: Action, failure: Failure) -> Failure {
+fn name_failure(name: &str, action: LifecycleOp, failure: Failure) -> Failure {
     if failure.message.contains(name) {
         return failure;
     }

@@ -58,7 +58,7 @@ use crate::domain::{
     FileEntry, Image, OutputChunk, PackageSet, Process, Sample, Sandbox, SandboxId, SandboxPath,
     SandboxSpec, TreeItem, TtySize,
 };
-use crate::protocol::{Action, FailureKind, FileOp, Leftover, SessionInfo};
+use crate::protocol::{FailureKind, FileOp, Leftover, LifecycleOp, SessionInfo};
 
 /// Bytes of one file on their way.
 pub type ByteStream = BoxStream<'static, Result<Bytes>>;
@@ -154,7 +154,7 @@ pub trait Engine: Send + Sync + 'static {
     async fn discard(&self, spec: &SandboxSpec) -> Result<()>;
 
     /// Changes a phase.
-    async fn act(&self, id: &SandboxId, action: Action) -> Result<()>;
+    async fn act(&self, id: &SandboxId, action: LifecycleOp) -> Result<()>;
 
     /// Tells everything about a sandbox.
     async fn inspect(&self, id: &SandboxId) -> Result<Details>;

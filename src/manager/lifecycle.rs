@@ -10,7 +10,7 @@ use super::context::Context;
 use super::{Host, deaths, news, slots};
 use crate::domain::{HostName, RequestId, Sandbox, SandboxRef, SandboxSpec};
 use crate::engine::Notes;
-use crate::protocol::{Action, Event, Failure, FailureKind, Reply};
+use crate::protocol::{Event, Failure, FailureKind, LifecycleOp, Reply};
 use crate::store::Intent;
 
 /// Longest wait for an engine that only has to look something up.
@@ -128,7 +128,7 @@ pub(super) async fn list(host: &Host) -> Result<Vec<Sandbox>, Failure> {
 pub(super) async fn act(
     context: Context,
     sandbox: SandboxRef,
-    action: Action,
+    action: LifecycleOp,
 ) -> Result<Reply, Failure> {
     change_phase(&context, &sandbox, action).await?;
     Ok(Reply::Done)
@@ -139,7 +139,7 @@ pub(super) async fn act(
 pub(super) async fn change_phase(
     context: &Context,
     sandbox: &SandboxRef,
-    action: Action,
+    action: LifecycleOp,
 ) -> Result<(), Failure> {
     let host = context.host(&sandbox.host)?;
     let _lock = context.lock_sandbox(sandbox).await;
@@ -150,7 +150,7 @@ pub(super) async fn change_phase(
         at: Utc::now(),
     };
     let store = &context.options.store;
-    let is_removal = matches!(action, Action::Remove { .. });
+    let is_removal = matches!(action, LifecycleOp::Remove { .. });
     if is_removal {
         deaths::before_removal(context, host, sandbox).await;
     }

@@ -15,7 +15,7 @@ use crate::domain::{
     HostName, ReapRules, ReapStatus, Reaped, Reason, Sandbox, SandboxRef, Spared, Usage, Verdict,
     judge,
 };
-use crate::protocol::{Action, Failure, FailureKind, Leftover, Reply};
+use crate::protocol::{Failure, FailureKind, Leftover, LifecycleOp, Reply};
 use crate::store::{Claim, Intent};
 
 /// How many sandboxes are looked at or removed at once.
@@ -186,7 +186,7 @@ impl<'a> Round<'a> {
         let _lock = context.lock_sandbox(&sandbox.reference).await;
         let intent = self.claim(sandbox, reason).await?;
         deaths::before_removal(context, host, &sandbox.reference).await;
-        let action = Action::Remove { force: true };
+        let action = LifecycleOp::Remove { force: true };
         if let Err(error) = host.engine.act(&sandbox.reference.id, action).await {
             self.give_up(sandbox).await;
             return Err(Failure::from(error));
@@ -199,7 +199,7 @@ impl<'a> Round<'a> {
         let _lock = self.context.lock_sandbox(&sandbox.reference).await;
         self.claim(sandbox, reason).await?;
         let id = &sandbox.reference.id;
-        let paused = self.host.engine.act(id, Action::Pause).await;
+        let paused = self.host.engine.act(id, LifecycleOp::Pause).await;
         self.give_up(sandbox).await;
         paused.map_err(Failure::from)
     }

@@ -38,7 +38,7 @@ pub enum Command {
         /// Which.
         sandbox: SandboxRef,
         /// How.
-        action: Action,
+        action: LifecycleOp,
     },
     /// Tell everything about a sandbox.
     Inspect(SandboxRef),
@@ -260,7 +260,7 @@ pub struct RunFilter {
 
 /// Changes of phase; each is idempotent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Action {
+pub enum LifecycleOp {
     /// Start a stopped one.
     Start,
     /// End its processes, politely first.
@@ -280,7 +280,7 @@ pub enum Action {
     },
 }
 
-impl Action {
+impl LifecycleOp {
     /// Returns the verb for messages.
     #[must_use]
     pub fn verb(self) -> &'static str {

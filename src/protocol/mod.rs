@@ -5,7 +5,7 @@ mod event;
 mod failure;
 mod program;
 
-pub use command::{Action, Command, FileOp, Request, RunFilter, Topic, Upto};
+pub use command::{Command, FileOp, LifecycleOp, Request, RunFilter, Topic, Upto};
 pub use event::{Copied, Epitaph, Event, Leftover, Link, Reply, SessionInfo};
 pub use failure::{Failure, FailureKind};
 pub use program::{CacheUse, Outlook, Place, Prepared, Program, Step};

@@ -12,7 +12,7 @@ use crate::app::{AppState, Effect, Tone};
 use crate::domain::{
     GuardAction, GuardRule, Guarded, Limits, Phase, Run, Sample, SandboxRef, StreamId, Turn,
 };
-use crate::protocol::{Action, Command};
+use crate::protocol::{Command, LifecycleOp};
 use crate::text::{human, safe_line};
 
 /// Output is counted over so long.
@@ -173,7 +173,7 @@ fn raise(
     if pauses {
         let command = Command::Act {
             sandbox: sandbox.clone(),
-            action: Action::Pause,
+            action: LifecycleOp::Pause,
         };
         effects.push(state.submit(command, &format!("pausing {name}"), ReplyTo::Quiet));
     }

@@ -7,7 +7,7 @@ use chrono::{TimeDelta, Utc};
 use super::life;
 use super::world::World;
 use crate::domain::{Limits, Network, Owner, SandboxId, SandboxName, SandboxPath, SandboxSpec};
-use crate::protocol::Action;
+use crate::protocol::LifecycleOp;
 
 /// One example.
 struct Example {
@@ -63,7 +63,7 @@ fn add(world: &World, example: &Example) {
     age(world, &id, example);
     if example.name == "demo-idle" {
         // It was just made, so it can be stopped.
-        let _ = life::act(world, &id, Action::Stop);
+        let _ = life::act(world, &id, LifecycleOp::Stop);
     }
 }
 

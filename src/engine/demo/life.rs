@@ -11,7 +11,7 @@ use super::journal::Journal;
 use super::world::{Inner, Simulated, World, scramble, unknown};
 use crate::domain::{Death, EngineEventKind, Phase, Sandbox, SandboxId, SandboxPath, SandboxSpec};
 use crate::engine::{EngineError, Notes, Result};
-use crate::protocol::{Action, FailureKind};
+use crate::protocol::{FailureKind, LifecycleOp};
 
 /// In how many pieces a simulated image arrives.
 const LAYERS: u64 = 4;
@@ -61,21 +61,21 @@ pub(super) fn discard(world: &World, spec: &SandboxSpec) -> Result<()> {
 }
 
 /// Changes a phase.
-pub(super) fn act(world: &World, id: &SandboxId, action: Action) -> Result<()> {
+pub(super) fn act(world: &World, id: &SandboxId, action: LifecycleOp) -> Result<()> {
     let inner = &mut *world.lock();
-    if matches!(action, Action::Remove { .. }) && inner.removed.contains(id) {
+    if matches!(action, LifecycleOp::Remove { .. }) && inner.removed.contains(id) {
         return Ok(());
     }
     let sandbox = inner.sandboxes.get_mut(id).ok_or_else(|| unknown(id))?;
     let journal = &mut inner.journal;
     match action {
-        Action::Start => begin(sandbox, journal)?,
-        Action::Stop => stop(sandbox, journal),
-        Action::Restart => restart(sandbox, journal),
-        Action::Kill => kill(sandbox, journal),
-        Action::Pause => pause(sandbox, journal)?,
-        Action::Resume => resume(sandbox, journal)?,
-        Action::Remove { force } => remove(inner, id, force)?,
+        LifecycleOp::Start => begin(sandbox, journal)?,
+        LifecycleOp::Stop => stop(sandbox, journal),
+        LifecycleOp::Restart => restart(sandbox, journal),
+        LifecycleOp::Kill => kill(sandbox, journal),
+        LifecycleOp::Pause => pause(sandbox, journal)?,
+        LifecycleOp::Resume => resume(sandbox, journal)?,
+        LifecycleOp::Remove { force } => remove(inner, id, force)?,
     }
     Ok(())
 }

@@ -36,7 +36,7 @@ use crate::domain::{
     TtySize,
 };
 use crate::engine::{ByteStream, Engine, EngineError, Notes, Result, RunningExec, TreeStream};
-use crate::protocol::{Action, FileOp, SessionInfo};
+use crate::protocol::{FileOp, LifecycleOp, SessionInfo};
 use transfer::Staged;
 use world::{Session, World};
 
@@ -114,7 +114,7 @@ impl Engine for DemoEngine {
         life::discard(&self.world, spec)
     }
 
-    async fn act(&self, id: &SandboxId, action: Action) -> Result<()> {
+    async fn act(&self, id: &SandboxId, action: LifecycleOp) -> Result<()> {
         self.world.enter().await?;
         life::act(&self.world, id, action)
     }

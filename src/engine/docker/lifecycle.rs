@@ -17,7 +17,7 @@ use super::{Client, convert, hardening, pull};
 use crate::domain::{Access, HostName, Phase, SandboxId, SandboxPath, SandboxSpec};
 use crate::engine::{EngineError, Notes, Result};
 use crate::guest::{self, wire};
-use crate::protocol::{Action, FailureKind};
+use crate::protocol::{FailureKind, LifecycleOp};
 
 /// Seconds between the polite and the final signal of a stop.
 const STOP_SECONDS: i32 = 2;
@@ -230,16 +230,16 @@ pub(super) async fn discard(
 }
 
 /// Changes a phase; being there already is fine.
-pub(super) async fn act(client: &Client, id: &SandboxId, action: Action) -> Result<()> {
+pub(super) async fn act(client: &Client, id: &SandboxId, action: LifecycleOp) -> Result<()> {
     match action {
-        Action::Start => start(client, id).await,
-        Action::Stop => stop(client, id).await,
-        Action::Restart => restart(client, id).await,
-        Action::Kill => kill(client, id).await,
-        Action::Pause => pause(client, id).await,
-        Action::Resume => resume(client, id).await,
-        Action::Remove { force: true } => remove(client, id).await,
-        Action::Remove { force: false } => remove_stopped(client, id).await,
+        LifecycleOp::Start => start(client, id).await,
+        LifecycleOp::Stop => stop(client, id).await,
+        LifecycleOp::Restart => restart(client, id).await,
+        LifecycleOp::Kill => kill(client, id).await,
+        LifecycleOp::Pause => pause(client, id).await,
+        LifecycleOp::Resume => resume(client, id).await,
+        LifecycleOp::Remove { force: true } => remove(client, id).await,
+        LifecycleOp::Remove { force: false } => remove_stopped(client, id).await,
     }
 }
 

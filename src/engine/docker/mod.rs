@@ -38,7 +38,7 @@ use crate::domain::{
     Execs, FileEntry, HostName, Image, PackageSet, Process, Sample, Sandbox, SandboxId,
     SandboxPath, SandboxSpec, TtySize,
 };
-use crate::protocol::{Action, FailureKind, FileOp, Leftover, SessionInfo};
+use crate::protocol::{FailureKind, FileOp, Leftover, LifecycleOp, SessionInfo};
 
 /// Seconds to wait for an ordinary answer; a loaded engine may take long to start a container.
 const ANSWER_SECONDS: u64 = 60;
@@ -204,7 +204,7 @@ impl Engine for DockerEngine {
         lifecycle::discard(client, &self.creating, &self.host, spec, &self.scope).await
     }
 
-    async fn act(&self, id: &SandboxId, action: Action) -> Result<()> {
+    async fn act(&self, id: &SandboxId, action: LifecycleOp) -> Result<()> {
         lifecycle::act(self.client().await?, id, action).await
     }
 

@@ -23,7 +23,7 @@ use super::{checks, doctor, limits, package_sets, unpacked, users};
 use crate::domain::{EngineEventKind, Phase, SandboxSpec};
 use crate::engine::{EngineError, Notes, Result};
 use crate::guest::wire::{self, KeeperAnswer, KeeperRequest};
-use crate::protocol::{Action, FailureKind};
+use crate::protocol::{FailureKind, LifecycleOp};
 
 /// The sandboxes of a place.
 #[derive(Debug, Clone)]
@@ -262,20 +262,20 @@ impl Life {
     }
 
     /// Changes a phase; being there already is fine.
-    pub(super) fn act(&self, id: &str, action: Action) -> Result<()> {
-        if matches!(action, Action::Remove { .. }) && self.place.record(id).is_none() {
+    pub(super) fn act(&self, id: &str, action: LifecycleOp) -> Result<()> {
+        if matches!(action, LifecycleOp::Remove { .. }) && self.place.record(id).is_none() {
             return Ok(());
         }
         let Known { record, phase, .. } = self.find(id)?;
         match action {
-            Action::Start => self.begin(&record, phase),
-            Action::Stop => self.halt(
+            LifecycleOp::Start => self.begin(&record, phase),
+            LifecycleOp::Stop => self.halt(
                 &record,
                 phase,
                 &KeeperRequest::Stop,
                 &EngineEventKind::Stopped,
             ),
-            Action::Kill => {
+            LifecycleOp::Kill => {
                 let signal = Some("9".to_owned());
                 self.halt(
                     &record,
@@ -284,10 +284,10 @@ impl Life {
                     &EngineEventKind::Killed { signal },
                 )
             }
-            Action::Restart => self.restart(&record, phase),
-            Action::Pause => self.freeze(&record, phase, Phase::Paused),
-            Action::Resume => self.freeze(&record, phase, Phase::Running),
-            Action::Remove { force } => self.take_down(&record, phase, force),
+            LifecycleOp::Restart => self.restart(&record, phase),
+            LifecycleOp::Pause => self.freeze(&record, phase, Phase::Paused),
+            LifecycleOp::Resume => self.freeze(&record, phase, Phase::Running),
+            LifecycleOp::Remove { force } => self.take_down(&record, phase, force),
         }
     }
 

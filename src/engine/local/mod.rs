@@ -52,7 +52,7 @@ use crate::domain::{
     ExecSpec, Execs, FileEntry, HostName, Image, PackageSet, Phase, Process, Sample, Sandbox,
     SandboxId, SandboxPath, SandboxSpec, TtySize,
 };
-use crate::protocol::{Action, FileOp, Leftover, SessionInfo};
+use crate::protocol::{FileOp, Leftover, LifecycleOp, SessionInfo};
 use journal::Journal;
 use life::{Known, Life};
 use place::Place;
@@ -110,7 +110,7 @@ impl LocalEngine {
     async fn trial(&self) -> Result<()> {
         let spec = look::trial_spec().ok_or_else(|| EngineError::internal("no name was found"))?;
         let made = self.create(&spec, &Notes::none()).await?;
-        let gone = Action::Remove { force: true };
+        let gone = LifecycleOp::Remove { force: true };
         self.act(&made.reference.id, gone).await
     }
 
@@ -181,7 +181,7 @@ impl Engine for LocalEngine {
         self.apart(move |life| life.discard(&token)).await?
     }
 
-    async fn act(&self, id: &SandboxId, action: Action) -> Result<()> {
+    async fn act(&self, id: &SandboxId, action: LifecycleOp) -> Result<()> {
         let id = id.as_str().to_owned();
         self.apart(move |life| life.act(&id, action)).await?
     }

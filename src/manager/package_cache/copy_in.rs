@@ -6,7 +6,7 @@ use crate::code::Installer;
 use crate::domain::{Sandbox, SandboxPath, SandboxSpec, WorkerKind};
 use crate::engine::Notes;
 use crate::manager::lifecycle;
-use crate::protocol::{Action, Failure, FailureKind, FileOp};
+use crate::protocol::{Failure, FailureKind, FileOp, LifecycleOp};
 
 /// Where the packages of a sandbox lie that was made without them, below its work directory.
 const COPIES: &str = ".sandtop-packages";
@@ -101,7 +101,7 @@ impl CopyJob<'_> {
             copied = copying => copied,
             failure = context.interrupted() => Err(failure),
         };
-        let remove = Action::Remove { force: true };
+        let remove = LifecycleOp::Remove { force: true };
         lifecycle::change_phase(context, &worker.reference, remove).await?;
         copied
     }

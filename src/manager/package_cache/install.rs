@@ -18,7 +18,7 @@ use crate::domain::{
 use crate::engine::ExecItem;
 use crate::manager::alive::{Life, is_alive};
 use crate::manager::lifecycle;
-use crate::protocol::{Action, Failure, FailureKind};
+use crate::protocol::{Failure, FailureKind, LifecycleOp};
 
 /// Installs; see the file.
 const INSTALL: &str = include_str!("../../../assets/install.sh");
@@ -221,7 +221,7 @@ impl<'a> InstallJob<'a> {
 }
 
 /// How workers go.
-const REMOVE: Action = Action::Remove { force: true };
+const REMOVE: LifecycleOp = LifecycleOp::Remove { force: true };
 
 /// An engine without a network of its own can lend the machine's.
 fn explain_network(failure: Failure) -> Failure {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::domain::SandboxRef;
 use crate::manager::context::Context;
 use crate::manager::lifecycle;
-use crate::protocol::Action;
+use crate::protocol::LifecycleOp;
 
 /// How long removing takes at most when the manager ends.
 const LAST_REMOVALS: Duration = Duration::from_secs(8);
@@ -38,7 +38,7 @@ impl TemporarySandboxes {
 /// Removes those that are still there.
 pub(in crate::manager) async fn remove_temporary(context: &Context) {
     let removals = context.temporary.take().into_iter().map(|sandbox| async move {
-        let removed = lifecycle::change_phase(context, &sandbox, Action::Remove { force: true }).await;
+        let removed = lifecycle::change_phase(context, &sandbox, LifecycleOp::Remove { force: true }).await;
         if let Err(failure) = removed {
             tracing::warn!(%failure, "a sandbox made for one run is left; the reaper will find it");
         }

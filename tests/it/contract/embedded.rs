@@ -6,7 +6,7 @@ use std::path::Path;
 
 use sandtop::domain::{Ended, Phase};
 use sandtop::engine::Notes;
-use sandtop::protocol::{Action, FailureKind};
+use sandtop::protocol::{FailureKind, LifecycleOp};
 
 use crate::support::{Fixture, exec_spec, finish, refused, soon, unique, wait_until};
 
@@ -92,7 +92,7 @@ pub async fn a_killed_keeper_shows_as_stopped_and_starts_again(fixture: &Fixture
     bench.until_running(std::slice::from_ref(&mark)).await;
     for paused in [false, true] {
         if paused {
-            bench.act(Action::Pause).await.expect("a pause");
+            bench.act(LifecycleOp::Pause).await.expect("a pause");
         }
         let folder = fixture.state_dir().join(bench.id.as_str());
         let keeper = keeper_of(&folder).and_then(rustix::process::Pid::from_raw);
@@ -103,7 +103,7 @@ pub async fn a_killed_keeper_shows_as_stopped_and_starts_again(fixture: &Fixture
         })
         .await;
         wait_until("nothing of it runs", async || !runs_on_host(&mark)).await;
-        bench.act(Action::Start).await.expect("a start");
+        bench.act(LifecycleOp::Start).await.expect("a start");
         let kept = bench.read(b"/workspace/kept", None).await;
         assert_eq!(kept.expect("a read"), b"kept");
     }

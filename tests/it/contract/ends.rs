@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use sandtop::domain::{Ended, TtySize};
-use sandtop::protocol::Action;
+use sandtop::protocol::LifecycleOp;
 use tokio::io::AsyncWriteExt;
 
 use crate::support::{
@@ -197,7 +197,7 @@ pub async fn c11_stopping_under_an_exec_loses_it(fixture: &Fixture) {
         .await;
     output_until(&mut exec.items, "up").await;
     // The end must come while nobody but the stop itself is waited for.
-    let (stopped, outcome) = tokio::join!(bench.act(Action::Kill), finish_items(exec.items));
+    let (stopped, outcome) = tokio::join!(bench.act(LifecycleOp::Kill), finish_items(exec.items));
     stopped.expect("a kill");
     assert_eq!(outcome.end.ended, Ended::Lost);
     wait_until("it has stopped", async || !bench.phase().await.is_live()).await;

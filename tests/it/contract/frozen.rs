@@ -2,7 +2,7 @@
 
 use futures_util::StreamExt;
 use sandtop::domain::FileEntry;
-use sandtop::protocol::{Action, FailureKind, FileOp};
+use sandtop::protocol::{FailureKind, FileOp, LifecycleOp};
 
 use super::looks::{changes, processes, words};
 use crate::support::{
@@ -10,11 +10,11 @@ use crate::support::{
 };
 
 async fn pause(bench: &Bench<'_>) {
-    bench.act(Action::Pause).await.expect("a pause");
+    bench.act(LifecycleOp::Pause).await.expect("a pause");
 }
 
 async fn resume(bench: &Bench<'_>) {
-    bench.act(Action::Resume).await.expect("a resume");
+    bench.act(LifecycleOp::Resume).await.expect("a resume");
 }
 
 pub async fn c26_paused_sandboxes_can_be_looked_at(fixture: &Fixture) {

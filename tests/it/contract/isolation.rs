@@ -185,7 +185,7 @@ pub async fn default_sandboxes_have_no_gap_but_the_disk(fixture: &Fixture) {
         ]
     );
     bench
-        .act(sandtop::protocol::Action::Stop)
+        .act(sandtop::protocol::LifecycleOp::Stop)
         .await
         .expect("a stop");
     let details = soon("details", fixture.engine.inspect(&bench.id))

@@ -7,7 +7,7 @@ use chrono::{TimeDelta, Utc};
 use futures_util::StreamExt;
 use sandtop::domain::{Access, EngineEventKind, Mount, Phase, SandboxId};
 use sandtop::engine::Notes;
-use sandtop::protocol::{Action, FailureKind, FileOp};
+use sandtop::protocol::{FailureKind, FileOp, LifecycleOp};
 
 use crate::support::{
     Fixture, MEMORY, docker, exec_spec, kind, pieces, refused, sandbox_path, soon, unique_name,
@@ -65,18 +65,18 @@ pub async fn c02_lists_hold_our_own_in_order(fixture: &Fixture) {
 pub async fn c03_changes_of_phase_are_idempotent(fixture: &Fixture) {
     let bench = fixture.sandbox().await;
     let table = [
-        (Action::Start, Phase::Running),
-        (Action::Resume, Phase::Running),
-        (Action::Pause, Phase::Paused),
-        (Action::Resume, Phase::Running),
-        (Action::Pause, Phase::Paused),
-        (Action::Kill, Phase::Stopped),
-        (Action::Start, Phase::Running),
-        (Action::Pause, Phase::Paused),
-        (Action::Stop, Phase::Stopped),
-        (Action::Start, Phase::Running),
-        (Action::Stop, Phase::Stopped),
-        (Action::Kill, Phase::Stopped),
+        (LifecycleOp::Start, Phase::Running),
+        (LifecycleOp::Resume, Phase::Running),
+        (LifecycleOp::Pause, Phase::Paused),
+        (LifecycleOp::Resume, Phase::Running),
+        (LifecycleOp::Pause, Phase::Paused),
+        (LifecycleOp::Kill, Phase::Stopped),
+        (LifecycleOp::Start, Phase::Running),
+        (LifecycleOp::Pause, Phase::Paused),
+        (LifecycleOp::Stop, Phase::Stopped),
+        (LifecycleOp::Start, Phase::Running),
+        (LifecycleOp::Stop, Phase::Stopped),
+        (LifecycleOp::Kill, Phase::Stopped),
     ];
     for (action, phase) in table {
         for turn in ["first", "second"] {
@@ -88,7 +88,7 @@ pub async fn c03_changes_of_phase_are_idempotent(fixture: &Fixture) {
             .await;
         }
     }
-    for action in [Action::Pause, Action::Resume] {
+    for action in [LifecycleOp::Pause, LifecycleOp::Resume] {
         assert_eq!(
             kind(&bench.act(action).await),
             Some(FailureKind::Conflict),
@@ -97,7 +97,7 @@ pub async fn c03_changes_of_phase_are_idempotent(fixture: &Fixture) {
     }
     for _ in 0..2 {
         bench
-            .act(Action::Remove { force: false })
+            .act(LifecycleOp::Remove { force: false })
             .await
             .expect("a removal");
         assert_eq!(fixture.list().await, []);
@@ -111,9 +111,9 @@ pub async fn c03_restarting_works_from_any_phase(fixture: &Fixture) {
         .await
         .expect("a write");
     bench.write(b"/tmp/gone", "gone").await.expect("a write");
-    for before in [Action::Start, Action::Pause, Action::Stop] {
+    for before in [LifecycleOp::Start, LifecycleOp::Pause, LifecycleOp::Stop] {
         bench.act(before).await.expect("a change");
-        bench.act(Action::Restart).await.expect("a restart");
+        bench.act(LifecycleOp::Restart).await.expect("a restart");
         assert_eq!(bench.phase().await, Phase::Running);
         assert_eq!(
             bench.read(b"/workspace/kept", None).await.expect("a read"),
@@ -139,18 +139,18 @@ pub async fn c04_errors_have_their_kind(fixture: &Fixture) {
     let refusal = soon("a create", engine.create(&missing, &Notes::none())).await;
     let error = refused(refusal, FailureKind::ImageMissing);
     assert!(error.message.contains("no-such/image"), "{}", error.message);
-    let running = bench.act(Action::Remove { force: false }).await;
+    let running = bench.act(LifecycleOp::Remove { force: false }).await;
     refused(running, FailureKind::Conflict);
 
     let nobody = SandboxId::new("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef");
     let unknown = Some(FailureKind::NotFound);
     for action in [
-        Action::Start,
-        Action::Stop,
-        Action::Restart,
-        Action::Kill,
-        Action::Pause,
-        Action::Resume,
+        LifecycleOp::Start,
+        LifecycleOp::Stop,
+        LifecycleOp::Restart,
+        LifecycleOp::Kill,
+        LifecycleOp::Pause,
+        LifecycleOp::Resume,
     ] {
         let acted = soon("an action", engine.act(&nobody, action)).await;
         assert_eq!(kind(&acted), unknown, "{action:?}");
@@ -187,11 +187,11 @@ pub async fn c04_errors_have_their_kind(fixture: &Fixture) {
 pub async fn c04_only_running_sandboxes_run_commands(fixture: &Fixture) {
     let bench = fixture.sandbox().await;
     let spec = exec_spec(&["true"]);
-    bench.act(Action::Pause).await.expect("a pause");
+    bench.act(LifecycleOp::Pause).await.expect("a pause");
     let exec = soon("an exec", fixture.engine.exec(&bench.id, &spec)).await;
     refused(exec, FailureKind::Conflict);
-    refused(bench.act(Action::Start).await, FailureKind::Conflict);
-    bench.act(Action::Stop).await.expect("a stop");
+    refused(bench.act(LifecycleOp::Start).await, FailureKind::Conflict);
+    bench.act(LifecycleOp::Stop).await.expect("a stop");
     let exec = soon("an exec", fixture.engine.exec(&bench.id, &spec)).await;
     refused(exec, FailureKind::Conflict);
 }
@@ -238,7 +238,7 @@ pub async fn c13_samples_stay_within_limits_and_end(fixture: &Fixture) {
     if fixture.is_real() {
         assert!(before.cpu_percent > 1.0, "a busy sandbox: {before:?}");
     }
-    bench.act(Action::Stop).await.expect("a stop");
+    bench.act(LifecycleOp::Stop).await.expect("a stop");
     soon("the end of samples", async {
         while let Some(sample) = samples.next().await {
             sample.expect("no error");
@@ -262,13 +262,13 @@ pub async fn c20_removing_takes_everything(fixture: &Fixture) {
         fixture.assert_nothing_left().await;
     }
     assert_eq!(
-        kind(&bench.act(Action::Start).await),
+        kind(&bench.act(LifecycleOp::Start).await),
         Some(FailureKind::NotFound)
     );
     let stopped = fixture.sandbox().await;
-    stopped.act(Action::Stop).await.expect("a stop");
+    stopped.act(LifecycleOp::Stop).await.expect("a stop");
     stopped
-        .act(Action::Remove { force: false })
+        .act(LifecycleOp::Remove { force: false })
         .await
         .expect("a removal");
     fixture.assert_nothing_left().await;
@@ -292,7 +292,7 @@ pub async fn c20_of_two_creates_with_one_name_one_fails(fixture: &Fixture) {
     refused(failed, FailureKind::Conflict);
     let listed = fixture.list().await;
     assert_eq!(listed.len(), 1);
-    let gone = Action::Remove { force: true };
+    let gone = LifecycleOp::Remove { force: true };
     soon(
         "a removal",
         fixture.engine.act(&listed[0].reference.id, gone),
@@ -370,8 +370,8 @@ pub async fn happenings_are_told_and_remembered(fixture: &Fixture) {
     // A second look from another engine tells that the first is connected.
     let warm_up = fixture.sandbox().await;
     other.sandbox().await.remove().await;
-    warm_up.act(Action::Pause).await.expect("a pause");
-    warm_up.act(Action::Resume).await.expect("a resume");
+    warm_up.act(LifecycleOp::Pause).await.expect("a pause");
+    warm_up.act(LifecycleOp::Resume).await.expect("a resume");
     warm_up.run(&["true"]).await;
     warm_up.remove().await;
     let seen = soon("happenings", reading).await.expect("no panic");

@@ -2,7 +2,7 @@
 
 use chrono::Utc;
 use sandtop::domain::{Change, ChangeKind, Changes, EngineEventKind, FileKind, Process, SandboxId};
-use sandtop::protocol::{Action, FailureKind, FileOp};
+use sandtop::protocol::{FailureKind, FileOp, LifecycleOp};
 
 use crate::support::{Bench, Fixture, exec_spec, finish, kind, noise, refused, sandbox_path, soon};
 
@@ -72,7 +72,7 @@ pub async fn c21_work_is_told_from_waiting(fixture: &Fixture) {
 
 pub async fn c21_only_running_sandboxes_have_processes(fixture: &Fixture) {
     let bench = fixture.sandbox().await;
-    bench.act(Action::Stop).await.expect("a change");
+    bench.act(LifecycleOp::Stop).await.expect("a change");
     let found = soon("processes", fixture.engine.processes(&bench.id)).await;
     refused(found, FailureKind::Conflict);
     let nobody = SandboxId::new("0123456789abcdef");
@@ -123,12 +123,12 @@ pub async fn c22_changes_are_told(fixture: &Fixture) {
 pub async fn c22_changes_outlive_a_restart(fixture: &Fixture) {
     let bench = fixture.sandbox().await;
     bench.write(b"/workspace/kept", "x").await.expect("a write");
-    bench.act(Action::Stop).await.expect("a stop");
+    bench.act(LifecycleOp::Stop).await.expect("a stop");
     let stopped = changes(&bench).await;
     if fixture.is_real() {
         assert!(stopped.gaps.iter().any(|gap| gap.contains("/workspace")));
     }
-    bench.act(Action::Start).await.expect("a start");
+    bench.act(LifecycleOp::Start).await.expect("a start");
     assert_eq!(words(&changes(&bench).await), ["A /workspace/kept"]);
 }
 
@@ -191,7 +191,7 @@ pub async fn c25_files_are_measured_without_using_the_sandbox(fixture: &Fixture)
         .iter()
         .filter(|one| one.sandbox == bench.sandbox.reference);
     assert_eq!(own.filter(|one| is_use(&one.what)).count(), uses);
-    bench.act(Action::Stop).await.expect("a stop");
+    bench.act(LifecycleOp::Stop).await.expect("a stop");
     let stopped = soon("a size", fixture.engine.disk_use(&bench.sandbox)).await;
     assert_eq!(kind(&stopped), Some(FailureKind::Conflict));
 }

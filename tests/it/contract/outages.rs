@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use sandtop::domain::{Ended, HostName, Phase};
 use sandtop::engine::docker::{DockerEngine, Endpoint};
 use sandtop::engine::{Notes, SharedEngine};
-use sandtop::protocol::{Action, FailureKind};
+use sandtop::protocol::{FailureKind, LifecycleOp};
 use tokio::net::{TcpListener, UnixListener};
 
 use crate::support::{
@@ -157,7 +157,7 @@ async fn docker_can_be_away_and_back() {
     })
     .await;
     assert_eq!(bench.phase().await, Phase::Stopped);
-    bench.act(Action::Start).await.expect("a start");
+    bench.act(LifecycleOp::Start).await.expect("a start");
     assert_eq!(
         bench.read(b"/workspace/kept", None).await.expect("a read"),
         b"kept"

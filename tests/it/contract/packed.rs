@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use sandtop::engine::{EngineError, Notes};
-use sandtop::protocol::{Action, FailureKind};
+use sandtop::protocol::{FailureKind, LifecycleOp};
 use serde_json::json;
 
 use crate::support::layout::{INDEX, LAYER, Layer, Layout, PACKED_LAYER, here, with};
@@ -113,7 +113,7 @@ pub async fn images_are_unpacked_once_and_go_when_nobody_uses_them(fixture: &Fix
     assert_eq!(unpacked(fixture), made);
     assert_eq!(text(&second, "/opt/mark").await.as_deref(), Some("same"));
     fs::remove_dir_all(layout.0.join("blobs")).expect("a removal");
-    first.act(Action::Restart).await.expect("a restart");
+    first.act(LifecycleOp::Restart).await.expect("a restart");
     assert_eq!(
         first.sh("read word < /opt/word; echo $word").await.text(),
         "here"

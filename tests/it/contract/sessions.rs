@@ -146,7 +146,7 @@ pub async fn c19_bad_names_are_refused(fixture: &Fixture) {
         );
     }
     bench
-        .act(sandtop::protocol::Action::Pause)
+        .act(sandtop::protocol::LifecycleOp::Pause)
         .await
         .expect("a pause");
     let dropped = soon("a drop", fixture.engine.drop_session(&bench.id, "x.new")).await;

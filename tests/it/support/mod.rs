@@ -25,7 +25,7 @@ use sandtop::engine::local::LocalEngine;
 use sandtop::engine::{
     ByteStream, EngineError, ExecItem, Notes, Result, RunningExec, SharedEngine,
 };
-use sandtop::protocol::{Action, FailureKind, FileOp};
+use sandtop::protocol::{FailureKind, FileOp, LifecycleOp};
 use tokio::sync::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::time::{sleep, timeout};
 
@@ -272,7 +272,7 @@ impl Drop for Fixture {
 
 async fn remove_all(engine: &SharedEngine) -> Result<()> {
     for sandbox in engine.list().await? {
-        let gone = Action::Remove { force: true };
+        let gone = LifecycleOp::Remove { force: true };
         engine.act(&sandbox.reference.id, gone).await?;
     }
     for set in engine.package_sets().await? {
@@ -356,7 +356,7 @@ impl Bench<'_> {
         .await;
     }
 
-    pub async fn act(&self, action: Action) -> Result<()> {
+    pub async fn act(&self, action: LifecycleOp) -> Result<()> {
         soon(action.verb(), self.engine().act(&self.id, action)).await
     }
 
@@ -413,7 +413,7 @@ impl Bench<'_> {
     }
 
     pub async fn remove(&self) {
-        let removed = self.act(Action::Remove { force: true }).await;
+        let removed = self.act(LifecycleOp::Remove { force: true }).await;
         removed.expect("a removal");
     }
 }

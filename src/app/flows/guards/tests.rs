@@ -65,7 +65,7 @@ fn it_rings_and_pauses_only_if_asked_and_only_ours() {
     assert_eq!(bells, 2);
     let pause = Command::Act {
         sandbox: reference("alpha"),
-        action: Action::Pause,
+        action: LifecycleOp::Pause,
     };
     assert_eq!(app.commands(), [pause]);
 }

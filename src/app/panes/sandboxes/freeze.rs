@@ -4,7 +4,7 @@ use super::SandboxesState;
 use super::intents::submit;
 use crate::app::intent::{Intent, Tone};
 use crate::domain::{Phase, Sandbox};
-use crate::protocol::Action as Act;
+use crate::protocol::LifecycleOp as Act;
 
 impl SandboxesState {
     /// Asks before everything of ours is paused.

@@ -4,7 +4,7 @@ use super::SandboxesState;
 use crate::app::intent::{Intent, Prompt, PromptKind, ReplyTo, Tone};
 use crate::domain::{Phase, Sandbox};
 use crate::keymap::Action;
-use crate::protocol::{Action as Act, Command};
+use crate::protocol::{Command, LifecycleOp as Act};
 
 impl SandboxesState {
     pub(super) fn intents(&self, action: Action) -> Vec<Intent> {

@@ -96,13 +96,13 @@ async fn execs_end_when_called_off_or_when_their_world_ends() {
     assert_eq!(bench.processes(), 0);
     assert_eq!(finish(exec).await.ended, Ended::Cancelled);
     let actions = [
-        Action::Restart,
-        Action::Kill,
-        Action::Stop,
-        Action::Remove { force: true },
+        LifecycleOp::Restart,
+        LifecycleOp::Kill,
+        LifecycleOp::Stop,
+        LifecycleOp::Remove { force: true },
     ];
     for action in actions {
-        bench.act(Action::Start).await.expect("a start");
+        bench.act(LifecycleOp::Start).await.expect("a start");
         let exec = bench.start(&command(&["sleep", "100"])).await;
         bench.act(action).await.expect("an action");
         assert_eq!(finish(exec).await.ended, Ended::Lost, "{action:?}");
@@ -126,9 +126,9 @@ async fn a_paused_sandbox_freezes_its_execs() {
     let mut exec = bench
         .start(&command(&["sh", "-c", "sleep 1; echo x"]))
         .await;
-    bench.act(Action::Pause).await.expect("a pause");
+    bench.act(LifecycleOp::Pause).await.expect("a pause");
     let waited = timeout(Duration::from_mins(1), exec.items.next()).await;
     assert!(waited.is_err());
-    bench.act(Action::Resume).await.expect("a resume");
+    bench.act(LifecycleOp::Resume).await.expect("a resume");
     assert_eq!(finish(exec).await, said("x\n", "", 0));
 }

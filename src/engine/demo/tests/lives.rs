@@ -39,41 +39,41 @@ async fn creating_shows_progress_and_refuses_what_cannot_be() {
 async fn phases_change_twice_without_harm() {
     let bench = Bench::new();
     let actions = [
-        Action::Pause,
-        Action::Resume,
-        Action::Stop,
-        Action::Kill,
-        Action::Start,
+        LifecycleOp::Pause,
+        LifecycleOp::Resume,
+        LifecycleOp::Stop,
+        LifecycleOp::Kill,
+        LifecycleOp::Start,
     ];
     for action in actions {
         for _ in 0..2 {
             bench.act(action).await.expect("an action");
         }
     }
-    let refused = bench.act(Action::Remove { force: false }).await;
+    let refused = bench.act(LifecycleOp::Remove { force: false }).await;
     assert_eq!(
         refused.err().and_then(|e| e.hint).as_deref(),
         Some("stop it first or use -f")
     );
-    bench.act(Action::Stop).await.expect("a stop");
+    bench.act(LifecycleOp::Stop).await.expect("a stop");
     let stopped = bench.engine.exec(&bench.id, &command(&["true"])).await;
     assert_eq!(kind(stopped), Some(FailureKind::Conflict));
     let details = bench.engine.inspect(&bench.id).await.expect("details");
     assert_eq!(details.death.and_then(|death| death.exit_code), Some(143));
     for _ in 0..2 {
         bench
-            .act(Action::Remove { force: false })
+            .act(LifecycleOp::Remove { force: false })
             .await
             .expect("a removal");
     }
     assert_eq!(
-        kind(bench.act(Action::Start).await),
+        kind(bench.act(LifecycleOp::Start).await),
         Some(FailureKind::NotFound)
     );
     let unknown = SandboxId::new("f00");
     let removed = bench
         .engine
-        .act(&unknown, Action::Remove { force: true })
+        .act(&unknown, LifecycleOp::Remove { force: true })
         .await;
     assert_eq!(kind(removed), Some(FailureKind::NotFound));
 }
@@ -92,7 +92,7 @@ async fn samples_come_every_second_within_the_limits_until_the_stop() {
         assert!((0.0..=cpus.expect("a limit") * 100.0).contains(&sample.cpu_percent));
     }
     assert_eq!(begun.elapsed().as_secs(), 89);
-    bench.act(Action::Restart).await.expect("a restart");
+    bench.act(LifecycleOp::Restart).await.expect("a restart");
     assert!(samples.next().await.is_none());
     let mut unknown = bench.engine.list().await.expect("a list").remove(0);
     unknown.reference.id = SandboxId::new("f00");
@@ -107,7 +107,7 @@ async fn happenings_are_told_and_remembered() {
     let mut told = bench.engine.events().await.expect("a stream");
     bench.sh("exit 3").await;
     bench
-        .act(Action::Remove { force: true })
+        .act(LifecycleOp::Remove { force: true })
         .await
         .expect("a removal");
     let words: Vec<_> = (told.by_ref().take(5))

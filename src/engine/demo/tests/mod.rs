@@ -89,7 +89,7 @@ impl Bench {
         samples.expect("a stream")
     }
 
-    async fn act(&self, action: Action) -> Result<()> {
+    async fn act(&self, action: LifecycleOp) -> Result<()> {
         self.engine.act(&self.id, action).await
     }
 

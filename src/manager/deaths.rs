@@ -160,7 +160,7 @@ impl<'a> Witness<'a> {
             match event.what {
                 // What was asked of an earlier life explains nothing.
                 EngineEventKind::Started | EngineEventKind::Restarted => {
-                    evidence = Evidence::default()
+                    evidence = Evidence::default();
                 }
                 EngineEventKind::Stopped => evidence.saw_stop = true,
                 EngineEventKind::Killed { .. } => evidence.saw_kill = true,

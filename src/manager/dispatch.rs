@@ -4,6 +4,7 @@ use super::package_cache as packages;
 use super::run::Manager;
 use super::streams::{Input, NewStream};
 use super::{deaths, file_streams, lifecycle, programs, reaper, runs, streams, transfer};
+use crate::domain::{RequestId, StreamId, TtySize};
 use crate::protocol::{Command, Request};
 
 impl Manager {
@@ -21,46 +22,33 @@ impl Manager {
                 self.open(id, stream, new, |task| streams::exec(task, *spec));
             }
             Command::ReadFile {
-                sandbox,
+                sandbox: s,
                 stream,
                 path,
                 limit,
-            } => {
-                let new = NewStream::file(sandbox);
-                self.open(id, stream, new, |task| {
-                    file_streams::read(task, path, limit)
-                });
-            }
+            } => self.open(id, stream, NewStream::file(s), |task| {
+                file_streams::read(task, path, limit)
+            }),
             Command::WriteFile {
-                sandbox,
+                sandbox: s,
                 stream,
                 path,
                 mode,
-            } => {
-                let new = NewStream::file(sandbox);
-                self.open(id, stream, new, |task| {
-                    file_streams::write(task, path, mode)
-                });
-            }
+            } => self.open(id, stream, NewStream::file(s), |task| {
+                file_streams::write(task, path, mode)
+            }),
             Command::ReadRun {
                 host,
                 run,
                 stream,
                 upto,
-            } => {
-                let new = NewStream::spool(host);
-                self.open(id, stream, new, |task| runs::read(task, run, upto));
-            }
+            } => self.open(id, stream, NewStream::spool(host), |task| {
+                runs::read(task, run, upto)
+            }),
             Command::Input { stream, bytes } => self.input(id, stream, Input::Bytes(id, bytes)),
             Command::EndInput(stream) => self.input(id, stream, Input::End(id)),
-            Command::Resize { stream, size } => {
-                let known = self.streams.find(stream);
-                self.answer(id, async move { streams::resize(&c, known?, size).await });
-            }
-            Command::Cancel(stream) => {
-                let known = self.streams.find(stream);
-                self.answer(id, async move { streams::cancel(&c, known?).await });
-            }
+            Command::Resize { stream, size } => self.resize(id, stream, size),
+            Command::Cancel(stream) => self.cancel(id, stream),
             Command::Watch(topic) => self.watch(id, &topic),
             Command::Refresh => self.answer(id, lifecycle::refresh(c)),
             Command::Create { host, spec } => self.answer(id, lifecycle::create(c, id, host, spec)),
@@ -83,7 +71,7 @@ impl Manager {
             }
             Command::ListPackages(host) => self.answer(id, packages::list(c, host)),
             Command::RemovePackages { host, keys } => {
-                self.answer(id, packages::remove(c, host, keys))
+                self.answer(id, packages::remove(c, host, keys));
             }
             Command::PrunePackages(host) => self.answer(id, packages::prune(c, host)),
             Command::File { sandbox, op } => self.answer(id, transfer::file(c, sandbox, op)),
@@ -94,7 +82,7 @@ impl Manager {
                 self.answer(id, transfer::copy_out(c, id, sandbox, from, to));
             }
             Command::CancelRequest(request) => {
-                self.answer(id, async move { c.cancellations.cancel(request) })
+                self.answer(id, async move { c.cancellations.cancel(request) });
             }
             Command::Runs { host, filter } => self.answer(id, runs::list(c, host, filter)),
             Command::FindRun { host, id: run } => self.answer(id, runs::find(c, host, run)),
@@ -103,7 +91,7 @@ impl Manager {
                 self.answer(id, reaper::reap_statuses(c, host, rules));
             }
             Command::PreviewReap { host, rules } => {
-                self.answer(id, reaper::preview(c, host, rules))
+                self.answer(id, reaper::preview(c, host, rules));
             }
             Command::Reap { host, rules, only } => {
                 self.answer(id, reaper::reap(c, host, rules, only));
@@ -111,6 +99,19 @@ impl Manager {
             Command::Pin { sandbox, pinned } => self.answer(id, reaper::pin(c, sandbox, pinned)),
             Command::Remember { host, name } => self.answer(id, deaths::remember(c, host, name)),
         }
+    }
+
+    fn resize(&mut self, id: RequestId, stream: StreamId, size: TtySize) {
+        let (context, known) = (self.context.clone(), self.streams.find(stream));
+        self.answer(
+            id,
+            async move { streams::resize(&context, known?, size).await },
+        );
+    }
+
+    fn cancel(&mut self, id: RequestId, stream: StreamId) {
+        let (context, known) = (self.context.clone(), self.streams.find(stream));
+        self.answer(id, async move { streams::cancel(&context, known?).await });
     }
 }
 

@@ -83,7 +83,7 @@ async fn replace(
     }
 }
 
-/// SandboxLocks input into file content; input that stops without its end is an error, so that no half file is kept.
+/// `SandboxLocks` input into file content; input that stops without its end is an error, so that no half file is kept.
 fn content(context: Context, inputs: Inputs) -> ByteStream {
     stream::unfold(Some((context, inputs)), |state| async move {
         let (context, mut inputs) = state?;

@@ -108,7 +108,7 @@ fn silence(run: &Run) -> &'static str {
     }
 }
 
-/// Returns the sign and the role of a reap_status.
+/// Returns the sign and the role of a `reap_status`.
 fn sign(reap_status: ReapStatus) -> (&'static str, Role) {
     match reap_status {
         ReapStatus::Open => ("●", Role::Accent),

@@ -99,7 +99,7 @@ fn happened(state: &mut AppState, happening: EngineEvent) -> Vec<Effect> {
     let name = safe_line(&happening.name);
     match &happening.what {
         EngineEventKind::Oom => {
-            state.say(Tone::Bad, format!("{name}: a process ran out of memory."))
+            state.say(Tone::Bad, format!("{name}: a process ran out of memory."));
         }
         EngineEventKind::Died {
             exit_code: Some(code),

@@ -113,7 +113,7 @@ fn with_use(cache: PackageCache<'_>, files: &KeyFiles, set: PackageSet) -> Cache
         hits: note.hits,
         used_at: note.used_at.unwrap_or(set.made_at).max(set.made_at),
         expired: cache.is_expired(&set),
-        set: set,
+        set,
     }
 }
 

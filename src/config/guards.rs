@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::check;
 use super::error::{BadValue, KeyPath};
 use crate::domain::{GuardAction, GuardRule, GuardRules};
+use crate::text::human::exact_bytes;
 use crate::text::safe_line;
 
 /// `[guards]`.
@@ -55,9 +56,9 @@ impl RawGuards {
             cpu_seconds: seconds(&rules.cpu),
             pids_percent: percent(&rules.pids),
             pids_seconds: seconds(&rules.pids),
-            output_rate: Some(super::show::size(whole(rules.output.level))),
+            output_rate: Some(exact_bytes(whole(rules.output.level))),
             output_seconds: seconds(&rules.output),
-            disk_size: Some(super::show::size(whole(rules.disk.level))),
+            disk_size: Some(exact_bytes(whole(rules.disk.level))),
             disk_seconds: seconds(&rules.disk),
             bell: Some(rules.bell),
             action: Some(

@@ -8,6 +8,7 @@ mod guards;
 mod new_sandbox;
 mod paths;
 mod raw;
+mod raw_keys;
 mod resolve;
 mod show;
 #[cfg(test)]

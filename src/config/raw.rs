@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize, forward_to_deserialize_any};
 
 use super::error::{KeyPath, Step};
 use super::guards::RawGuards;
-use super::ui::RawKeys;
+use super::raw_keys::RawKeys;
 use crate::code::Definition;
 
 /// A whole file.

@@ -9,6 +9,7 @@ use super::raw::{
 };
 use super::{Config, DepsSettings, ManagerSettings, Profile, ui};
 use crate::domain::{Access, Grace, Mount, Network};
+use crate::text::human::exact_bytes;
 use crate::text::masked_value;
 
 impl Config {
@@ -29,7 +30,7 @@ impl Config {
             },
             deps: raw_deps(&self.deps),
             output: RawOutput {
-                json_limit: Some(size(self.json_limit)),
+                json_limit: Some(exact_bytes(self.json_limit)),
             },
             adopt: RawAdopt {
                 names: Some(self.adopt.names.clone()),
@@ -40,8 +41,8 @@ impl Config {
             guards: RawGuards::of(&self.guards),
             store: RawStore {
                 keep_days: Some(u64::from(self.retention.days)),
-                keep_size: Some(size(self.retention.total_bytes)),
-                run_output: Some(size(self.retention.run_bytes)),
+                keep_size: Some(exact_bytes(self.retention.total_bytes)),
+                run_output: Some(exact_bytes(self.retention.run_bytes)),
             },
             ui,
             log: RawLog {
@@ -79,7 +80,7 @@ fn raw_deps(deps: &DepsSettings) -> RawDeps {
     RawDeps {
         ttl_hours: Some(deps.ttl.as_secs() / 3600),
         cache_dir: Some(deps.cache_dir.to_string_lossy().into_owned()),
-        size_limit: Some(size(deps.size_limit)),
+        size_limit: Some(exact_bytes(deps.size_limit)),
         network: Some(deps.network.clone().unwrap_or_default()),
         index_url: Some(address(deps.index.index_url.as_deref())),
         extra_index_url: Some(address(deps.index.extra_index_url.as_deref())),
@@ -105,13 +106,13 @@ fn raw_profile(profile: &Profile) -> RawSandbox {
     RawSandbox {
         image: Some(profile.image.clone()),
         work_dir: Some(profile.work_dir.to_string()),
-        memory_limit: limits.memory_bytes.map(size),
+        memory_limit: limits.memory_bytes.map(exact_bytes),
         cpu_limit: limits.cpus,
         pids_limit: Some(limits.pids.unwrap_or(0)),
         timeout: Some(limits.timeout_s.unwrap_or(0)),
         network_enabled: Some(profile.network != Network::None),
         user: Some(profile.user.clone()),
-        tmp_size: Some(size(profile.tmp_bytes)),
+        tmp_size: Some(exact_bytes(profile.tmp_bytes)),
         mounts: Some(profile.mounts.iter().map(mount).collect()),
         env: Some(profile.env.iter().map(masked).collect()),
         checks: Some(profile.checks.word().to_owned()),
@@ -128,16 +129,4 @@ fn mount(mount: &Mount) -> String {
 
 fn masked((name, value): &(String, String)) -> (String, String) {
     (name.clone(), masked_value(name, value).to_owned())
-}
-
-/// Writes a size exactly, in the largest unit that allows it.
-pub(super) fn size(bytes: u64) -> String {
-    let units = [(1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")];
-    let fitting = units
-        .into_iter()
-        .find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit));
-    match fitting {
-        Some((unit, letter)) => format!("{}{letter}", bytes / unit),
-        None => bytes.to_string(),
-    }
 }

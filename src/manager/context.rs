@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{mpsc, watch};
 
 use super::cancellations::Cancellations;
-use super::programs::TemporarySandboxes;
+use super::temporary_sandboxes::TemporarySandboxes;
 use super::{Host, Options};
 use crate::domain::{HostName, RequestId, Sandbox, SandboxRef};
 use crate::engine::{Note, SharedEngine};

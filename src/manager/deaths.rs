@@ -256,7 +256,7 @@ async fn last_run(context: &Context, host: &Host, id: &SandboxId) -> Option<Run>
 
 /// Looks at a sandbox that is about to be removed: if it has ended before, that is its death.
 pub(super) async fn before_removal(context: &Context, host: &Host, sandbox: &SandboxRef) {
-    let listed = super::lifecycle::list(host).await.unwrap_or_default();
+    let listed = host.list().await.unwrap_or_default();
     let found = listed.iter().filter(|s| s.reference == *sandbox);
     let ended: Vec<Sandbox> = found.filter(|s| !s.phase.is_live()).cloned().collect();
     let deaths = context.options.store.deaths(&host.engine_key).await;
@@ -309,7 +309,7 @@ pub(super) async fn remember(
     name: String,
 ) -> Result<Reply, Failure> {
     let host = context.host(&host)?;
-    if let Ok(sandboxes) = super::lifecycle::list(host).await {
+    if let Ok(sandboxes) = host.list().await {
         reconcile(&context, host, &sandboxes).await;
     }
     let store = &context.options.store;

@@ -1,43 +1,20 @@
 //! Requests about whole sandboxes: list, create, change, inspect.
 
-use std::time::Duration;
-
 use chrono::{DateTime, Utc};
 use futures_util::future::join_all;
 use tokio::sync::mpsc;
 
 use super::context::Context;
+use super::host::{LOOK_UP, within};
 use super::{Host, deaths, news, slots};
 use crate::domain::{HostName, RequestId, Sandbox, SandboxRef, SandboxSpec};
 use crate::engine::Notes;
 use crate::protocol::{Event, Failure, FailureKind, LifecycleOp, Reply};
 use crate::store::Intent;
 
-/// Longest wait for an engine that only has to look something up.
-const LOOK_UP: Duration = Duration::from_secs(30);
-
-/// Gives an engine call a limit of time.
-async fn within<T>(
-    limit: Duration,
-    what: &str,
-    call: impl Future<Output = Result<T, crate::engine::EngineError>>,
-) -> Result<T, Failure> {
-    match tokio::time::timeout(limit, call).await {
-        Ok(outcome) => outcome.map_err(Failure::from),
-        Err(_) => Err(Failure::new(
-            FailureKind::Timeout,
-            format!(
-                "{what}: the engine did not answer within {} s",
-                limit.as_secs()
-            ),
-        )
-        .with_hint("see whether the engine is overloaded, then try again")),
-    }
-}
-
 /// Lists all hosts; it fails only if no host answers.
 pub(super) async fn refresh(context: Context) -> Result<Reply, Failure> {
-    let lists = join_all(context.hosts().iter().map(list)).await;
+    let lists = join_all(context.hosts().iter().map(Host::list)).await;
     let (mut all, mut failure) = (Vec::new(), None);
     for (host, list) in context.hosts().iter().zip(lists) {
         match list {
@@ -117,11 +94,6 @@ async fn discard_unfinished(host: &Host, spec: &SandboxSpec) -> Result<Sandbox, 
             spec.name
         ),
     ))
-}
-
-/// Lists the sandboxes of one host.
-pub(super) async fn list(host: &Host) -> Result<Vec<Sandbox>, Failure> {
-    within(LOOK_UP, "listing sandboxes", host.engine.list()).await
 }
 
 /// Changes the phase of a sandbox.
@@ -230,7 +202,7 @@ pub(super) async fn drop_session(
 pub(super) async fn events_since(context: Context, since: DateTime<Utc>) -> Result<Reply, Failure> {
     let mut all = Vec::new();
     for host in context.hosts() {
-        if let Ok(sandboxes) = list(host).await {
+        if let Ok(sandboxes) = host.list().await {
             deaths::reconcile(&context, host, &sandboxes).await;
         }
         all.extend(within(LOOK_UP, "reading events", host.engine.events_since(since)).await?);

@@ -12,6 +12,7 @@ mod deaths;
 mod disk;
 mod dispatch;
 mod file_streams;
+mod host;
 mod host_tree;
 mod lifecycle;
 mod news;
@@ -25,39 +26,27 @@ mod run;
 mod runs;
 mod slots;
 mod streams;
+mod temporary_sandboxes;
 mod transfer;
 mod usage_snapshot;
 mod watch;
 
 use std::future::Future;
-use std::path::PathBuf;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::config::DepsSettings;
-use crate::domain::{HostName, Owner, Source};
-use crate::engine::SharedEngine;
+use crate::domain::{Owner, Source};
 use crate::protocol::{Event, Request};
 use crate::store::Store;
+
+pub use host::Host;
 
 /// Requests that may wait.
 const REQUESTS: usize = 64;
 /// Events that may wait; with output in pieces of at most 64 KiB this bounds memory to 4 MiB.
 const EVENTS: usize = 64;
-
-/// One engine under a name.
-#[derive(Clone)]
-pub struct Host {
-    /// Its name.
-    pub name: HostName,
-    /// Its engine.
-    pub engine: SharedEngine,
-    /// Where processes that share this engine agree on free slots; `None` keeps the count to this process.
-    pub slots: Option<PathBuf>,
-    /// Names the engine and the scope in the store, which several of them share.
-    pub engine_key: String,
-}
 
 /// What the manager must know.
 #[derive(Debug, Clone)]

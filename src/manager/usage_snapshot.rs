@@ -36,7 +36,7 @@ pub(super) struct UsageSnapshot {
 impl UsageSnapshot {
     /// Looks at all sandboxes of a host.
     pub(super) async fn take(context: &Context, host: &Host) -> Result<Self, Failure> {
-        let sandboxes = super::lifecycle::list(host).await?;
+        let sandboxes = host.list().await?;
         context.remember(&sandboxes);
         runs::settle(context, host).await;
         let now = Moment::now();
@@ -77,7 +77,7 @@ impl UsageSnapshot {
         host: &Host,
         sandbox: &SandboxRef,
     ) -> Result<Self, Failure> {
-        let mut sandboxes = super::lifecycle::list(host).await?;
+        let mut sandboxes = host.list().await?;
         sandboxes.retain(|one| one.reference == *sandbox);
         let since = self.now.wall - OVERLAP;
         let busy = uses_by_others(context, host, &sandboxes, since).await;

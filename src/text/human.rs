@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-pub use super::size::parse_bytes;
+pub use super::size::{exact_bytes, parse_bytes};
 
 const KIB: u64 = 1024;
 const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];

@@ -7,6 +7,19 @@ const KIB: u64 = 1024;
 /// The most digits after the point that count; more cannot change a size of 64 bits.
 const FRACTION_DIGITS: usize = 18;
 
+/// Writes a size exactly, in the largest unit that allows it; [`parse_bytes`] reads it.
+#[must_use]
+pub fn exact_bytes(bytes: u64) -> String {
+    let units = [(1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")];
+    let fitting = units
+        .into_iter()
+        .find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit));
+    match fitting {
+        Some((unit, letter)) => format!("{}{letter}", bytes / unit),
+        None => bytes.to_string(),
+    }
+}
+
 /// Reads a size such as `512m`, `1.5g` or `64 KiB`; all units are binary, as in Docker.
 ///
 /// # Errors

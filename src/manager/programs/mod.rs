@@ -14,7 +14,7 @@ use crate::domain::{ExecSpec, RequestId, Sandbox, SandboxPath};
 use crate::protocol::{
     CacheUse, Failure, FailureKind, Outlook, Place, Prepared, Program, Reply, Step,
 };
-pub(super) use temporary::{TemporarySandboxes, remove_temporary};
+pub(super) use temporary::remove_temporary;
 
 /// Does everything that comes before the start.
 pub(super) async fn prepare(

@@ -1,0 +1,50 @@
+//! One engine under a name, and calls to it that end in time.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::domain::{HostName, Sandbox};
+use crate::engine::{EngineError, SharedEngine};
+use crate::protocol::{Failure, FailureKind};
+
+/// One engine under a name.
+#[derive(Clone)]
+pub struct Host {
+    /// Its name.
+    pub name: HostName,
+    /// Its engine.
+    pub engine: SharedEngine,
+    /// Where processes that share this engine agree on free slots; `None` keeps the count to this process.
+    pub slots: Option<PathBuf>,
+    /// Names the engine and the scope in the store, which several of them share.
+    pub engine_key: String,
+}
+
+impl Host {
+    /// Lists its sandboxes.
+    pub(super) async fn list(&self) -> Result<Vec<Sandbox>, Failure> {
+        within(LOOK_UP, "listing sandboxes", self.engine.list()).await
+    }
+}
+
+/// Longest wait for an engine that only has to look something up.
+pub(super) const LOOK_UP: Duration = Duration::from_secs(30);
+
+/// Gives an engine call a limit of time.
+pub(super) async fn within<T>(
+    limit: Duration,
+    what: &str,
+    call: impl Future<Output = Result<T, EngineError>>,
+) -> Result<T, Failure> {
+    match tokio::time::timeout(limit, call).await {
+        Ok(outcome) => outcome.map_err(Failure::from),
+        Err(_) => Err(Failure::new(
+            FailureKind::Timeout,
+            format!(
+                "{what}: the engine did not answer within {} s",
+                limit.as_secs()
+            ),
+        )
+        .with_hint("see whether the engine is overloaded, then try again")),
+    }
+}

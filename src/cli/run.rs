@@ -14,11 +14,11 @@ use super::session::unexpected;
 use super::spec::in_flags;
 use super::stream::InputFrom;
 use super::{CliContext, exit, identity};
-use crate::code::{self, Around, Finding, Severity, Verdict, Wanted};
+use crate::code::{self, Around, Finding, Report, Severity, Verdict, Wanted};
 use crate::config::{Config, DEFAULT_TOML, NewSandbox, key_value};
 use crate::domain::{HostName, SandboxRef, StdinMode};
 use crate::protocol::{
-    Command, Failure, FailureKind, LifecycleOp, Place, Prepared, Program, Reply,
+    Checks, Command, Failure, FailureKind, LifecycleOp, Place, Prepared, Program, Reply,
 };
 use crate::text::{human, masked_value};
 
@@ -59,7 +59,12 @@ async fn try_run(cli: &mut CliContext, args: &RunArgs) -> Outcome<u8> {
     if !may_run(cli, policy.verdict(findings), args) {
         return report_denied(cli, &source, findings);
     }
-    let program = program(cli, args, &source, around)?;
+    let read = ReadSource {
+        source: &source,
+        around,
+        report: report.clone(),
+    };
+    let program = read.program(cli, args)?;
     // What cannot be read is told before anything is made.
     merge(&program.wanted, &source.language, &report.packages)?;
     let shown = shown_env(&program.env);
@@ -185,35 +190,41 @@ fn report_denied(cli: &CliContext, source: &Source, findings: &[Finding]) -> Out
     Ok(exit::REFUSED)
 }
 
-fn program(
-    cli: &CliContext,
-    args: &RunArgs,
-    source: &Source,
+/// A source that was read.
+struct ReadSource<'a> {
+    source: &'a Source,
     around: Around,
-) -> Result<Program, Failure> {
-    let wanted = args.deps.as_deref().map_or(Wanted::Detected, Wanted::parse);
-    let env = args
-        .env
-        .iter()
-        .map(|pair| key_value("env", pair).map_err(in_flags));
-    let passes_stdin =
-        source.file.is_some() && (args.interactive || !std::io::stdin().is_terminal());
-    Ok(Program {
-        exec: identity::exec_id(),
-        code: source.bytes.clone().into(),
-        language: source.language.clone(),
-        around,
-        wanted,
-        arguments: args.arguments.clone(),
-        env: env.collect::<Result<_, _>>()?,
-        context: args.context_file.as_deref().map(context).transpose()?,
-        stdin: if passes_stdin {
-            StdinMode::Piped
-        } else {
-            StdinMode::Closed
-        },
-        timeout: timeout(args.timeout, cli.config.code_timeout)?,
-    })
+    report: Report,
+}
+
+impl ReadSource<'_> {
+    /// Describes it with what the flags say.
+    fn program(self, cli: &CliContext, args: &RunArgs) -> Result<Program, Failure> {
+        let wanted = args.deps.as_deref().map_or(Wanted::Detected, Wanted::parse);
+        let env = args
+            .env
+            .iter()
+            .map(|pair| key_value("env", pair).map_err(in_flags));
+        let passes_stdin =
+            self.source.file.is_some() && (args.interactive || !std::io::stdin().is_terminal());
+        Ok(Program {
+            exec: identity::exec_id(),
+            code: self.source.bytes.clone().into(),
+            language: self.source.language.clone(),
+            around: self.around,
+            checks: Checks::Passed(Box::new(self.report)),
+            wanted,
+            arguments: args.arguments.clone(),
+            env: env.collect::<Result<_, _>>()?,
+            context: args.context_file.as_deref().map(context).transpose()?,
+            stdin: if passes_stdin {
+                StdinMode::Piped
+            } else {
+                StdinMode::Closed
+            },
+            timeout: timeout(args.timeout, cli.config.code_timeout)?,
+        })
+    }
 }
 
 fn timeout(given: Option<f64>, usual: Duration) -> Result<Option<Duration>, Failure> {

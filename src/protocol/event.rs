@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::{Failure, Outlook, Prepared};
+use super::{Denied, Failure, Outlook, Prepared};
 use crate::domain::{
     CachedPackages, Changes, Check, Death, Details, EngineEvent, EngineInfo, ExecEnd, FileEntry,
     HostName, Image, LastEnd, OutputChunk, Process, ReapStatus, Reaped, RemovedPackages, RequestId,
@@ -121,6 +121,8 @@ pub enum Reply {
     Created(Box<Sandbox>),
     /// The program can start.
     Prepared(Box<Prepared>),
+    /// The policy stands against the program.
+    Denied(Box<Denied>),
     /// What is known of a program before it runs.
     Outlook(Box<Outlook>),
     /// Installed packages, the last used first.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::Serialize;
 
-use crate::code::{Around, Finding, Language, Requirement, Wanted};
+use crate::code::{Around, Finding, Language, Policy, Report, Requirement, Verdict, Wanted};
 use crate::domain::{ExecId, ExecSpec, HostName, Sandbox, SandboxSpec, StdinMode};
 
 /// Where a program runs.
@@ -33,6 +33,8 @@ pub struct Program {
     pub language: Language,
     /// What lies beside it, and the version of its interpreter.
     pub around: Around,
+    /// Whether it may run.
+    pub checks: Checks,
     /// Which packages it gets.
     pub wanted: Wanted,
     /// Its arguments.
@@ -45,6 +47,24 @@ pub struct Program {
     pub stdin: StdinMode,
     /// Longest run time.
     pub timeout: Option<Duration>,
+}
+
+/// Whether a program may run; it is read once for that, and for its packages.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Checks {
+    /// If this policy allows what is found in it.
+    By(Policy),
+    /// It was read, and whoever asks takes what was found.
+    Passed(Box<Report>),
+}
+
+/// A program that the policy does not let run, or not without a person's word. Nothing was made for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Denied {
+    /// May a person be asked?
+    pub verdict: Verdict,
+    /// What was read in it, for [`Checks::Passed`].
+    pub report: Report,
 }
 
 /// Where the packages of a run came from.
@@ -104,4 +124,6 @@ pub struct Prepared {
     pub cache: CacheUse,
     /// What was done for it.
     pub steps: Vec<Step>,
+    /// What the checks found, if whoever asked does not know it yet.
+    pub findings: Vec<Finding>,
 }

@@ -41,11 +41,7 @@ pub(crate) fn apply(state: &mut AppState, intent: Intent) -> Vec<Effect> {
             language,
             options,
         } => run_program::run(state, code, language, *options),
-        Intent::RunChecked {
-            code,
-            language,
-            options,
-        } => run_program::prepare(state, code, language, *options),
+        Intent::Prepare(run) => run_program::prepare(state, *run),
         Intent::ShowRun(run) => foreign_runs::show(state, &run),
         Intent::RunAgain(run) => run_again::run_again(state, *run),
         Intent::CompareRuns(pair) => compare_runs::begin(state, *pair),

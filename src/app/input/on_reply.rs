@@ -63,8 +63,11 @@ fn route(state: &mut AppState, pending: Pending, outcome: Result<Reply, Failure>
 /// Takes the success of what only complains when it fails.
 fn succeeded(state: &mut AppState, reply_to: ReplyTo, reply: Reply, label: &str) -> Vec<Effect> {
     match (reply_to, reply) {
-        (ReplyTo::Prepared { title, input }, Reply::Prepared(prepared)) => {
-            return run_program::start(state, title, input, *prepared);
+        (ReplyTo::Prepared(run), Reply::Prepared(prepared)) => {
+            return run_program::start(state, *run, *prepared);
+        }
+        (ReplyTo::Prepared(run), Reply::Denied(denied)) => {
+            run_program::deny(state, *run, *denied);
         }
         (ReplyTo::ForeignRuns, Reply::Runs(runs)) => return foreign_runs::answered(state, &runs),
         (ReplyTo::NewSandbox, Reply::Created(sandbox)) => {

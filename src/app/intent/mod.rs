@@ -13,7 +13,7 @@ use crate::protocol::Command;
 
 pub use prompt::{Prompt, PromptKind};
 pub use reply_to::{Expect, FilesReply, InspectPart, ReplyTo, RunsOf, Save, Work};
-pub use run_options::{RunOptions, Target};
+pub use run_options::{ProgramRun, RunOptions, Target};
 
 /// How a short message looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,15 +122,8 @@ pub enum Intent {
         /// How.
         options: Box<RunOptions>,
     },
-    /// Run code that a person has agreed to.
-    RunChecked {
-        /// The code.
-        code: String,
-        /// Its language.
-        language: Language,
-        /// How.
-        options: Box<RunOptions>,
-    },
+    /// Run a program that a person has agreed to.
+    Prepare(Box<ProgramRun>),
     /// Start the next form of a run with what was typed into this one.
     RememberRunForm(Vec<String>),
     /// Show what a recorded run printed.

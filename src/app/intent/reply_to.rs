@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
+use super::ProgramRun;
 use crate::domain::{SandboxPath, SandboxRef, StreamId};
 
 /// A sandbox and its name; `None` is all sandboxes, also those that are gone.
@@ -48,13 +49,8 @@ pub enum ReplyTo {
     AfterSave(SandboxRef, SandboxPath),
     /// A buffer that is to be loaded, which learns how old its file is.
     BeforeLoad(SandboxRef, SandboxPath),
-    /// Code that is ready to run.
-    Prepared {
-        /// What the run is called.
-        title: String,
-        /// All of its input, if that is known.
-        input: Option<String>,
-    },
+    /// A program that is ready to run, or about which the policy says no.
+    Prepared(Box<ProgramRun>),
     /// A buffer of the editor: what is known of its code.
     Analysis(u64),
     /// The panel of installed packages.

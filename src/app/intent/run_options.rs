@@ -1,9 +1,10 @@
-//! How code is run.
+//! How code is run, and a program on its way to its run.
 
 use std::time::Duration;
 
 use crate::code::Wanted;
 use crate::domain::SandboxRef;
+use crate::protocol::Program;
 
 /// What a run gets.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -27,4 +28,17 @@ pub struct Target {
     pub sandbox: SandboxRef,
     /// The name of the run.
     pub title: String,
+}
+
+/// A program that the manager gets ready.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProgramRun {
+    /// What the run is called.
+    pub title: String,
+    /// Where it will run.
+    pub sandbox: SandboxRef,
+    /// The program.
+    pub program: Box<Program>,
+    /// All of its input, if that is known.
+    pub input: Option<String>,
 }

@@ -9,10 +9,10 @@ use tokio::time::Instant;
 use super::context::Context;
 use super::package_cache::{CopyJob, PackageCache, PackageRequest, ReadyPackages};
 use super::{Host, lifecycle};
-use crate::code::{self, Around, Report};
+use crate::code::{self, Around, Finding, Policy, Report, Verdict};
 use crate::domain::{ExecSpec, RequestId, Sandbox, SandboxPath};
 use crate::protocol::{
-    CacheUse, Failure, FailureKind, Outlook, Place, Prepared, Program, Reply, Step,
+    CacheUse, Checks, Denied, Failure, FailureKind, Outlook, Place, Prepared, Program, Reply, Step,
 };
 pub(super) use temporary::remove_temporary;
 
@@ -28,7 +28,10 @@ pub(super) async fn prepare(
         Place::Fresh { host, spec } => (host, spec.image.clone()),
     };
     let host = context.host(host)?;
-    let report = analyse(&program, program.around.clone()).await?;
+    let report = read(&program).await?;
+    if let Some(denied) = judge(&program, &report) {
+        return Ok(Reply::Denied(Box::new(denied)));
+    }
     let packages = PackageRequest {
         request,
         program: &program,
@@ -57,6 +60,7 @@ pub(super) async fn prepare(
         cache: ready.as_ref().map_or(CacheUse::None, |one| one.cache_use),
         packages: ready.map_or_else(Vec::new, |_| packages.packages),
         steps,
+        findings: new_findings(&program, report),
     })))
 }
 
@@ -67,7 +71,7 @@ pub(super) async fn outlook(
     sandbox: Option<Box<Sandbox>>,
     program: Box<Program>,
 ) -> Result<Reply, Failure> {
-    let report = analyse(&program, program.around.clone()).await?;
+    let report = read(&program).await?;
     let mut outlook = Outlook {
         findings: report.findings.clone(),
         packages: report.packages.clone(),
@@ -173,6 +177,14 @@ impl Preparation<'_> {
     }
 }
 
+/// Reads the program, unless that was done before.
+async fn read(program: &Program) -> Result<Report, Failure> {
+    match &program.checks {
+        Checks::Passed(report) => Ok(Report::clone(report)),
+        Checks::By(_) => analyse(program, program.around.clone()).await,
+    }
+}
+
 /// Reads the program where it does not keep others waiting.
 async fn analyse(program: &Program, around: Around) -> Result<Report, Failure> {
     let (dialect, code) = (program.language.dialect(), program.code.clone());
@@ -183,4 +195,22 @@ async fn analyse(program: &Program, around: Around) -> Result<Report, Failure> {
             format!("reading the program failed: {error}"),
         )
     })
+}
+
+/// Tells what stands against running the program, if the policy says that something does.
+fn judge(program: &Program, report: &Report) -> Option<Denied> {
+    let Checks::By(policy) = program.checks else {
+        return None;
+    };
+    let verdict = policy.verdict(&report.findings);
+    let report = report.clone();
+    (verdict != Verdict::Run).then_some(Denied { verdict, report })
+}
+
+/// Returns what whoever asked cannot know yet.
+fn new_findings(program: &Program, report: Report) -> Vec<Finding> {
+    match program.checks {
+        Checks::By(Policy::Off) | Checks::Passed(_) => Vec::new(),
+        Checks::By(_) => report.findings,
+    }
 }

@@ -27,7 +27,7 @@ pub(super) enum Version {
 
 /// Where a controller keeps a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Place {
+pub(super) struct Cgroup {
     /// The sandbox's folder.
     pub(super) folder: PathBuf,
     /// How its files are called.
@@ -36,7 +36,7 @@ pub(super) struct Place {
 
 /// The controllers that have a sandbox, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Cgroups(BTreeMap<String, Place>);
+pub(super) struct Cgroups(BTreeMap<String, Cgroup>);
 
 const CONTROLLERS: [&str; 5] = ["memory", "cpu", "cpuacct", "pids", "freezer"];
 
@@ -45,8 +45,8 @@ impl Cgroups {
     pub(super) fn make(mounts: &Hierarchies, id: &str, limits: &Limits) -> io::Result<Self> {
         let mut made = BTreeMap::new();
         for controller in CONTROLLERS {
-            if let Some(place) = mounts.place(controller, id) {
-                made.insert(controller.to_owned(), place);
+            if let Some(group) = mounts.group(controller, id) {
+                made.insert(controller.to_owned(), group);
             }
         }
         let made = Self(made);
@@ -62,14 +62,14 @@ impl Cgroups {
     /// Finds the groups that a sandbox would have, whether it has them or not, to clean up after a crash.
     pub(super) fn of(id: &str) -> Self {
         let mounts = Hierarchies::read();
-        let places = CONTROLLERS.iter().filter_map(|name| {
-            let place = mounts.planned(name, id)?;
-            place.folder.exists().then(|| ((*name).to_owned(), place))
+        let groups = CONTROLLERS.iter().filter_map(|name| {
+            let group = mounts.planned(name, id)?;
+            group.folder.exists().then(|| ((*name).to_owned(), group))
         });
-        Self(places.collect())
+        Self(groups.collect())
     }
 
-    fn at(&self, controller: &str) -> Option<&Place> {
+    fn at(&self, controller: &str) -> Option<&Cgroup> {
         self.0.get(controller)
     }
 
@@ -80,7 +80,7 @@ impl Cgroups {
 
     /// Returns each folder once, for joining.
     pub(super) fn folders(&self) -> Vec<PathBuf> {
-        let mut all: Vec<PathBuf> = self.0.values().map(|place| place.folder.clone()).collect();
+        let mut all: Vec<PathBuf> = self.0.values().map(|group| group.folder.clone()).collect();
         all.sort();
         all.dedup();
         all
@@ -88,32 +88,32 @@ impl Cgroups {
 
     /// Tells which file freezes, and what to write to freeze and to thaw.
     pub(super) fn freezer(&self) -> Option<(PathBuf, &'static str, &'static str)> {
-        let place = self.at("freezer")?;
-        Some(match place.version {
-            Version::One => (place.folder.join("freezer.state"), "FROZEN", "THAWED"),
-            Version::Two => (place.folder.join("cgroup.freeze"), "1", "0"),
+        let group = self.at("freezer")?;
+        Some(match group.version {
+            Version::One => (group.folder.join("freezer.state"), "FROZEN", "THAWED"),
+            Version::Two => (group.folder.join("cgroup.freeze"), "1", "0"),
         })
     }
 
     /// Tells which file counts kills for memory.
     pub(super) fn memory_events(&self) -> Option<PathBuf> {
-        let place = self.at("memory")?;
-        let name = match place.version {
+        let group = self.at("memory")?;
+        let name = match group.version {
             Version::One => "memory.oom_control",
             Version::Two => "memory.events",
         };
-        Some(place.folder.join(name))
+        Some(group.folder.join(name))
     }
 
     fn set(&self, limits: &Limits) -> io::Result<()> {
-        if let (Some(bytes), Some(place)) = (limits.memory_bytes, self.at("memory")) {
-            set_memory(place, bytes)?;
+        if let (Some(bytes), Some(group)) = (limits.memory_bytes, self.at("memory")) {
+            set_memory(group, bytes)?;
         }
-        if let (Some(cpus), Some(place)) = (limits.cpus, self.at("cpu")) {
-            set_cpus(place, cpus)?;
+        if let (Some(cpus), Some(group)) = (limits.cpus, self.at("cpu")) {
+            set_cpus(group, cpus)?;
         }
-        if let (Some(most), Some(place)) = (limits.pids, self.at("pids")) {
-            put(&place.folder, "pids.max", &most.to_string())?;
+        if let (Some(most), Some(group)) = (limits.pids, self.at("pids")) {
+            put(&group.folder, "pids.max", &most.to_string())?;
         }
         Ok(())
     }
@@ -121,13 +121,13 @@ impl Cgroups {
     /// Reads what is used: nanoseconds of processor time, bytes, bytes that can be dropped, processes.
     pub(super) fn usage(&self) -> Usage {
         let number = |controller: &str, one: &str, two: &str| {
-            let place = self.at(controller)?;
-            let name = if place.version == Version::One {
+            let group = self.at(controller)?;
+            let name = if group.version == Version::One {
                 one
             } else {
                 two
             };
-            read_number(&place.folder.join(name))
+            read_number(&group.folder.join(name))
         };
         Usage {
             cpu_nanos: self.cpu_nanos(),
@@ -138,32 +138,32 @@ impl Cgroups {
     }
 
     fn cpu_nanos(&self) -> Option<u64> {
-        if let Some(place) = self.at("cpuacct").filter(|p| p.version == Version::One) {
-            return read_number(&place.folder.join("cpuacct.usage"));
+        if let Some(group) = self.at("cpuacct").filter(|p| p.version == Version::One) {
+            return read_number(&group.folder.join("cpuacct.usage"));
         }
-        let place = self.at("cpu").filter(|p| p.version == Version::Two)?;
-        read_field(&place.folder.join("cpu.stat"), "usage_usec").map(|micros| micros * 1000)
+        let group = self.at("cpu").filter(|p| p.version == Version::Two)?;
+        read_field(&group.folder.join("cpu.stat"), "usage_usec").map(|micros| micros * 1000)
     }
 
     fn reclaimable(&self) -> Option<u64> {
-        let place = self.at("memory")?;
-        let key = match place.version {
+        let group = self.at("memory")?;
+        let key = match group.version {
             Version::One => "total_inactive_file",
             Version::Two => "inactive_file",
         };
-        read_field(&place.folder.join("memory.stat"), key)
+        read_field(&group.folder.join("memory.stat"), key)
     }
 
     /// Tells whether memory may go to swap on top of the limit.
     pub(super) fn swap_is_open(&self) -> bool {
-        let Some(place) = self.at("memory") else {
+        let Some(group) = self.at("memory") else {
             return false;
         };
-        let file = match place.version {
+        let file = match group.version {
             Version::One => "memory.memsw.limit_in_bytes",
             Version::Two => "memory.swap.max",
         };
-        !place.folder.join(file).exists() && has_swap()
+        !group.folder.join(file).exists() && has_swap()
     }
 
     /// Ends every process in the groups and removes them; groups that are gone are fine.
@@ -203,9 +203,9 @@ fn kill_members(folder: &Path) {
     }
 }
 
-fn set_memory(place: &Place, bytes: u64) -> io::Result<()> {
-    let folder = &place.folder;
-    match place.version {
+fn set_memory(group: &Cgroup, bytes: u64) -> io::Result<()> {
+    let folder = &group.folder;
+    match group.version {
         Version::One => {
             put(folder, "memory.limit_in_bytes", &bytes.to_string())?;
             put_if_there(folder, "memory.memsw.limit_in_bytes", &bytes.to_string())
@@ -218,14 +218,14 @@ fn set_memory(place: &Place, bytes: u64) -> io::Result<()> {
 }
 
 #[allow(clippy::cast_possible_truncation)] // The configuration allows at most 512 cores.
-fn set_cpus(place: &Place, cpus: f64) -> io::Result<()> {
+fn set_cpus(group: &Cgroup, cpus: f64) -> io::Result<()> {
     let (quota, period) = ((cpus * PERIOD).round() as i64, PERIOD as i64);
-    match place.version {
+    match group.version {
         Version::One => {
-            put(&place.folder, "cpu.cfs_period_us", &period.to_string())?;
-            put(&place.folder, "cpu.cfs_quota_us", &quota.to_string())
+            put(&group.folder, "cpu.cfs_period_us", &period.to_string())?;
+            put(&group.folder, "cpu.cfs_quota_us", &quota.to_string())
         }
-        Version::Two => put(&place.folder, "cpu.max", &format!("{quota} {period}")),
+        Version::Two => put(&group.folder, "cpu.max", &format!("{quota} {period}")),
     }
 }
 
@@ -272,12 +272,12 @@ mod tests {
             (Version::One, "memory.limit_in_bytes", "1024"),
             (Version::Two, "memory.max", "1024"),
         ] {
-            let place = Place {
+            let group = Cgroup {
                 folder: folder.path().to_owned(),
                 version,
             };
-            set_cpus(&place, 0.5).expect("a write");
-            set_memory(&place, 1024).expect("a write");
+            set_cpus(&group, 0.5).expect("a write");
+            set_memory(&group, 1024).expect("a write");
             let text = fs::read_to_string(folder.path().join(file)).expect("a file");
             assert_eq!(text, expected, "{file}");
         }

@@ -7,7 +7,7 @@ use super::cgroups::Cgroups;
 use super::hierarchies::Hierarchies;
 use super::life::Life;
 use super::scope::Manager;
-use super::{place, users};
+use super::{state_dir, users};
 use crate::domain::{Check, Limits};
 use crate::engine::EngineError;
 use crate::guest;
@@ -144,9 +144,9 @@ fn engine_text(life: &Life) -> String {
     } else {
         "as an ordinary user"
     };
-    let place = life.place.scope().display();
+    let kept_in = life.state_dir.scope().display();
     format!(
-        "a sandbox was made and removed, {rights}; sandboxes share this kernel, they are not machines; kept in {place}"
+        "a sandbox was made and removed, {rights}; sandboxes share this kernel, they are not machines; kept in {kept_in}"
     )
 }
 
@@ -185,7 +185,7 @@ fn program() -> Check {
 
 /// Tries which limits the kernel would enforce, with groups that are removed at once.
 fn limits() -> Vec<Check> {
-    let (here, id) = (Hierarchies::read(), place::new_id());
+    let (here, id) = (Hierarchies::read(), state_dir::new_id());
     let groups = Cgroups::make(&here, &id, &Limits::default()).unwrap_or_default();
     let manager = Manager::needed();
     let check = |(name, controller, instead): (&str, &str, &str)| {

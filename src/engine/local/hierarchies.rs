@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-use super::cgroups::{Place, Version};
+use super::cgroups::{Cgroup, Version};
 
 /// Our folder in every hierarchy.
 const OURS: &str = "sandtop";
@@ -90,36 +90,36 @@ impl Hierarchies {
     }
 
     /// Tells where a controller would keep a sandbox.
-    pub(super) fn planned(&self, controller: &str, id: &str) -> Option<Place> {
+    pub(super) fn planned(&self, controller: &str, id: &str) -> Option<Cgroup> {
         let (hierarchy, version) = match self.one.get(controller) {
             Some(hierarchy) => (hierarchy, Version::One),
             // The second version counts processor time by itself, and freezes without a controller.
             None if controller == "cpuacct" => return None,
             None => (self.two.as_ref()?, Version::Two),
         };
-        Some(Place {
+        Some(Cgroup {
             folder: hierarchy.ours().join(OURS).join(id),
             version,
         })
     }
 
     /// Makes the folder of a sandbox, if this process may and the controller is there.
-    pub(super) fn place(&self, controller: &str, id: &str) -> Option<Place> {
-        let place = self.planned(controller, id)?;
-        if place.version == Version::Two {
-            enable(place.folder.parent()?, controller);
+    pub(super) fn group(&self, controller: &str, id: &str) -> Option<Cgroup> {
+        let group = self.planned(controller, id)?;
+        if group.version == Version::Two {
+            enable(group.folder.parent()?, controller);
         }
-        fs::create_dir_all(&place.folder).ok()?;
-        let sign = match (controller, place.version) {
+        fs::create_dir_all(&group.folder).ok()?;
+        let sign = match (controller, group.version) {
             ("memory", Version::Two) => "memory.max",
             ("cpu", Version::Two) => "cpu.max",
             ("pids", _) => "pids.max",
             _ => "cgroup.procs",
         };
-        let file = place.folder.join(sign);
+        let file = group.folder.join(sign);
         // A folder that another user left looks made; only the right to write counts.
         let usable = fs::OpenOptions::new().write(true).open(file).is_ok();
-        usable.then_some(place)
+        usable.then_some(group)
     }
 }
 
@@ -189,8 +189,8 @@ mod tests {
     fn hierarchies_of_both_versions_are_found() {
         let found = Hierarchies::parse(HYBRID, "");
         let folder = |controller: &str| {
-            let place = found.planned(controller, "x").expect("a place");
-            (place.folder, place.version)
+            let group = found.planned(controller, "x").expect("a group");
+            (group.folder, group.version)
         };
         let at = |path: &str| PathBuf::from(path);
         assert_eq!(

@@ -6,7 +6,7 @@ use std::fs;
 use chrono::DateTime;
 
 use super::life::Known;
-use super::place::{Place, WORKSPACE};
+use super::state_dir::{StateDir, WORKSPACE};
 use crate::domain::{
     Access, Death, Details, HOST_IMAGE, HostName, MountInfo, Network, Phase, Posture,
 };
@@ -18,7 +18,7 @@ use crate::guest::wire;
 pub(super) async fn details(
     known: Known,
     guests: &Guests,
-    place: &Place,
+    state_dir: &StateDir,
     host: &HostName,
 ) -> Details {
     let sandbox = known.record.sandbox(host, known.phase, known.run.as_ref());
@@ -29,15 +29,19 @@ pub(super) async fn details(
     let image = known.record.unpacked.iter().flat_map(|image| &image.env);
     let env = image.chain(&known.record.asked.env);
     Details {
-        posture: in_force(&known, place, probe.as_ref()),
-        death: death(&known, place),
+        posture: in_force(&known, state_dir, probe.as_ref()),
+        death: death(&known, state_dir),
         env_names: env.map(|(key, _)| key.clone()).collect(),
         work_dir: sandbox.work_dir.to_string(),
         sandbox,
     }
 }
 
-fn in_force(known: &Known, place: &Place, probe: Option<&HashMap<String, String>>) -> Posture {
+fn in_force(
+    known: &Known,
+    state_dir: &StateDir,
+    probe: Option<&HashMap<String, String>>,
+) -> Posture {
     let record = &known.record;
     let mut posture = Posture {
         caps: Vec::new(),
@@ -47,7 +51,7 @@ fn in_force(known: &Known, place: &Place, probe: Option<&HashMap<String, String>
         user: format!("{}:{}", record.uid, record.gid),
         init: true,
         interfaces: None,
-        mounts: mounts(known, place),
+        mounts: mounts(known, state_dir),
         verified: probe.is_some(),
         gaps: Vec::new(),
     };
@@ -58,7 +62,7 @@ fn in_force(known: &Known, place: &Place, probe: Option<&HashMap<String, String>
     posture
 }
 
-fn mounts(known: &Known, place: &Place) -> Vec<MountInfo> {
+fn mounts(known: &Known, state_dir: &StateDir) -> Vec<MountInfo> {
     let asked = &known.record.asked;
     let memory = |target: &str, size: u64| MountInfo {
         kind: "tmpfs".to_owned(),
@@ -79,7 +83,7 @@ fn mounts(known: &Known, place: &Place) -> Vec<MountInfo> {
     ];
     let work_dir = asked.work_dir();
     if !asked.mounts.iter().any(|mount| mount.target() == work_dir) {
-        let folder = place.folder(&known.record.id).join(WORKSPACE);
+        let folder = state_dir.folder(&known.record.id).join(WORKSPACE);
         let volume = MountInfo {
             kind: "volume".to_owned(),
             ..bind(
@@ -162,11 +166,11 @@ fn gaps(posture: &Posture, known: &Known) -> Vec<String> {
     open.map(|(_, text)| text).chain(limits).collect()
 }
 
-fn death(known: &Known, place: &Place) -> Option<Death> {
+fn death(known: &Known, state_dir: &StateDir) -> Option<Death> {
     if known.phase.is_live() {
         return None;
     }
-    let file = place.folder(&known.record.id).join(wire::KEEPER_DEATH);
+    let file = state_dir.folder(&known.record.id).join(wire::KEEPER_DEATH);
     let at = fs::read_to_string(file).ok()?.trim().parse().ok()?;
     Some(Death {
         cause: "signal".to_owned(),

@@ -15,20 +15,20 @@ use super::hierarchies::Hierarchies;
 use super::image::Image;
 use super::journal::Journal;
 use super::keeper;
-use super::place::{self, NEW, Place, Turn, WORKSPACE};
 use super::plan::{self, Parts};
 use super::record::{Asked, Record, Run};
 use super::scope::{Manager, Scope};
+use super::state_dir::{self, NEW, ScopeLock, StateDir, WORKSPACE};
 use super::{checks, doctor, limits, package_sets, unpacked, users};
 use crate::domain::{EngineEventKind, Phase, SandboxSpec};
 use crate::engine::{EngineError, Notes, Result};
 use crate::guest::wire::{self, KeeperAnswer, KeeperRequest};
 use crate::protocol::{FailureKind, LifecycleOp};
 
-/// The sandboxes of a place.
+/// The sandboxes of a state_dir.
 #[derive(Debug, Clone)]
 pub(super) struct Life {
-    pub(super) place: Place,
+    pub(super) state_dir: StateDir,
     pub(super) journal: Journal,
 }
 
@@ -58,32 +58,32 @@ impl Life {
     /// Lists the sandboxes, and cleans up what a crash has left.
     pub(super) fn list(&self) -> Vec<Known> {
         if self.has_debris()
-            && let Ok(Some(turn)) = self.place.try_turn()
+            && let Ok(Some(lock)) = self.state_dir.try_lock_scope()
         {
-            self.sweep(&turn);
+            self.sweep(&lock);
         }
-        let records = self.place.records().into_iter();
+        let records = self.state_dir.records().into_iter();
         records.map(|record| self.known(record)).collect()
     }
 
     /// Finds one sandbox.
     pub(super) fn find(&self, id: &str) -> Result<Known> {
-        let record = self.place.record(id);
+        let record = self.state_dir.record(id);
         let record = record.ok_or_else(|| EngineError::not_found(format!("the sandbox {id}")))?;
         Ok(self.known(record))
     }
 
     fn known(&self, record: Record) -> Known {
         let phase = self.phase(&record.id);
-        let run = self.place.run(&record.id);
+        let run = self.state_dir.run(&record.id);
         Known { record, phase, run }
     }
 
     fn phase(&self, id: &str) -> Phase {
-        if self.place.is_new(id) {
+        if self.state_dir.is_new(id) {
             return Phase::Creating;
         }
-        match keeper::ask(&self.place.folder(id), &KeeperRequest::Hello) {
+        match keeper::ask(&self.state_dir.folder(id), &KeeperRequest::Hello) {
             Ok(Some(KeeperAnswer::Status { paused: true, .. })) => Phase::Paused,
             Ok(Some(_)) => Phase::Running,
             Ok(None) => Phase::Stopped,
@@ -93,34 +93,40 @@ impl Life {
 
     fn has_debris(&self) -> bool {
         let unfinished = |record: &Record| {
-            self.place.is_new(&record.id) || keeper::was_killed(&self.place.folder(&record.id))
+            self.state_dir.is_new(&record.id)
+                || keeper::was_killed(&self.state_dir.folder(&record.id))
         };
-        !self.place.gone().is_empty()
-            || !self.place.torsos().is_empty()
-            || unpacked::has_torsos(&self.place)
-            || self.place.records().iter().any(unfinished)
+        !self.state_dir.gone().is_empty()
+            || !self.state_dir.torsos().is_empty()
+            || unpacked::has_torsos(&self.state_dir)
+            || self.state_dir.records().iter().any(unfinished)
     }
 
-    /// Cleans up. Who has the turn knows that nobody else is making or removing anything.
-    fn sweep(&self, _turn: &Turn) {
-        for record in self.place.records() {
-            let folder = self.place.folder(&record.id);
-            if self.place.is_new(&record.id) {
+    /// Cleans up. Who holds the lock knows that nobody else is making or removing anything.
+    fn sweep(&self, _lock: &ScopeLock) {
+        for record in self.state_dir.records() {
+            let folder = self.state_dir.folder(&record.id);
+            if self.state_dir.is_new(&record.id) {
                 let _ = keeper::end(&folder, &KeeperRequest::Kill);
                 let _ = self.erase(&record);
             } else if keeper::was_killed(&folder) {
                 self.bury(&record);
             }
         }
-        for folder in self.place.gone().into_iter().chain(self.place.torsos()) {
-            let _ = place::remove_all(&folder);
+        for folder in self
+            .state_dir
+            .gone()
+            .into_iter()
+            .chain(self.state_dir.torsos())
+        {
+            let _ = state_dir::remove_all(&folder);
         }
-        unpacked::sweep(&self.place);
+        unpacked::sweep(&self.state_dir);
     }
 
     /// Clears up after a keeper that was killed; its sandbox is stopped, with its workspace.
     fn bury(&self, record: &Record) {
-        let folder = self.place.folder(&record.id);
+        let folder = self.state_dir.folder(&record.id);
         Cgroups::of(&record.id).remove();
         let _ = fs::remove_file(folder.join(wire::KEEPER_SOCKET));
         let _ = fs::write(
@@ -137,12 +143,12 @@ impl Life {
     pub(super) fn create(&self, spec: &SandboxSpec, notes: &Notes) -> Result<Record> {
         let found = Image::find(&spec.image)?;
         checks::check(spec)?;
-        // Before our turn, since it may take long.
-        let usable = unpacked::usable(&self.place, found, notes)?;
+        // Before the lock is taken, since it may take long.
+        let usable = unpacked::usable(&self.state_dir, found, notes)?;
         let (uid, gid) = users::find(&spec.user, &usable.image)?;
-        let turn = self.turn()?;
-        self.sweep(&turn);
-        let records = self.place.records();
+        let lock = self.lock_scope()?;
+        self.sweep(&lock);
+        let records = self.state_dir.records();
         if records
             .iter()
             .any(|known| known.asked.name == spec.name.as_str())
@@ -153,30 +159,30 @@ impl Life {
             ));
         }
         let record = Record {
-            id: place::new_id(),
+            id: state_dir::new_id(),
             created_at: Utc::now(),
             uid,
             gid,
             block: users::free_block(&records),
             unpacked: usable.unpacked.clone(),
-            asked: Asked::of(spec, &self.place),
+            asked: Asked::of(spec, &self.state_dir),
         };
-        package_sets::hand_over(&self.place, spec, &record)?;
-        let made = self.make(&record, &usable.image, &turn);
+        package_sets::hand_over(&self.state_dir, spec, &record)?;
+        let made = self.make(&record, &usable.image, &lock);
         if made.is_err() {
             self.erase(&record)?;
         }
         made.map(|()| record)
     }
 
-    fn make(&self, record: &Record, image: &Image, turn: &Turn) -> Result<()> {
+    fn make(&self, record: &Record, image: &Image, lock: &ScopeLock) -> Result<()> {
         let name = &record.asked.name;
         let failed = |error: io::Error| broken(&format!("creating {name}"), &error);
-        let folder = self.place.prepare_sandbox(record).map_err(failed)?;
+        let folder = self.state_dir.prepare_sandbox(record).map_err(failed)?;
         hand_over(record, &folder.join(WORKSPACE)).map_err(failed)?;
         self.journal
             .note(&record.id, name, &EngineEventKind::Created);
-        self.start(record, image, turn)?;
+        self.start(record, image, lock)?;
         fs::remove_file(folder.join(NEW)).map_err(failed)?;
         // Whoever hears of it looks at once, and must find it finished.
         self.journal
@@ -184,12 +190,12 @@ impl Life {
         Ok(())
     }
 
-    fn start(&self, record: &Record, image: &Image, _turn: &Turn) -> Result<()> {
+    fn start(&self, record: &Record, image: &Image, _lock: &ScopeLock) -> Result<()> {
         let name = &record.asked.name;
         let failed = |error: io::Error| broken(&format!("starting {name}"), &error);
-        let folder = self.place.folder(&record.id);
+        let folder = self.state_dir.folder(&record.id);
         Cgroups::of(&record.id).remove();
-        let guest = self.place.guest().map_err(failed)?;
+        let guest = self.state_dir.guest().map_err(failed)?;
         fs::write(plan::memory_counter(&folder), wire::oom_kills_text(0)).map_err(failed)?;
         let scope = Manager::needed();
         let scope = scope.and_then(|manager| manager.keeper(&guest, &folder, &record.id));
@@ -211,7 +217,7 @@ impl Life {
             guest: &guest,
         };
         let plan = plan::plan(&parts);
-        let started = self.place.keep_run(&record.id, &run).and_then(|()| {
+        let started = self.state_dir.keep_run(&record.id, &run).and_then(|()| {
             let waiting = scope.and_then(Scope::into_keeper);
             let keeper = waiting.map_or_else(|| keeper::start(&guest, &folder), Ok)?;
             keeper::brief(keeper, &plan)
@@ -227,24 +233,24 @@ impl Life {
     fn erase(&self, record: &Record) -> Result<()> {
         let failed = |error: io::Error| broken(&format!("removing {}", record.asked.name), &error);
         Cgroups::of(&record.id).remove();
-        match self.place.take_away(&record.id) {
+        match self.state_dir.take_away(&record.id) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            gone => place::remove_all(&gone.map_err(failed)?).map_err(failed)?,
+            gone => state_dir::remove_all(&gone.map_err(failed)?).map_err(failed)?,
         }
         self.journal
             .note(&record.id, &record.asked.name, &EngineEventKind::Removed);
         Ok(())
     }
 
-    fn turn(&self) -> Result<Turn> {
-        let turn = self.place.turn();
-        turn.map_err(|error| broken("waiting for other processes of sandtop", &error))
+    fn lock_scope(&self) -> Result<ScopeLock> {
+        let lock = self.state_dir.lock_scope();
+        lock.map_err(|error| broken("waiting for other processes of sandtop", &error))
     }
 
     /// Removes what an interrupted create of exactly this specification left.
     pub(super) fn discard(&self, token: &str) -> Result<()> {
-        let _turn = self.turn()?;
-        let records = self.place.records().into_iter();
+        let _lock = self.lock_scope()?;
+        let records = self.state_dir.records().into_iter();
         for record in records.filter(|record| record.asked.token == token) {
             self.remove(&record)?;
         }
@@ -257,13 +263,13 @@ impl Life {
     }
 
     fn end(&self, record: &Record, how: &KeeperRequest) -> Result<()> {
-        let ended = keeper::end(&self.place.folder(&record.id), how);
+        let ended = keeper::end(&self.state_dir.folder(&record.id), how);
         ended.map_err(|error| broken(&format!("ending {}", record.asked.name), &error))
     }
 
     /// Changes a phase; being there already is fine.
     pub(super) fn act(&self, id: &str, action: LifecycleOp) -> Result<()> {
-        if matches!(action, LifecycleOp::Remove { .. }) && self.place.record(id).is_none() {
+        if matches!(action, LifecycleOp::Remove { .. }) && self.state_dir.record(id).is_none() {
             return Ok(());
         }
         let Known { record, phase, .. } = self.find(id)?;
@@ -302,14 +308,14 @@ impl Life {
             }
             _ => {}
         }
-        let image = unpacked::of_record(&self.place, record)?;
-        let turn = self.turn()?;
-        self.sweep(&turn);
+        let image = unpacked::of_record(&self.state_dir, record)?;
+        let lock = self.lock_scope()?;
+        self.sweep(&lock);
         // Somebody else may have started or removed it while we waited.
         if self.find(&record.id)?.phase.is_live() {
             return Ok(());
         }
-        self.start(record, &image, &turn)?;
+        self.start(record, &image, &lock)?;
         let name = &record.asked.name;
         self.journal
             .note(&record.id, name, &EngineEventKind::Started);
@@ -358,7 +364,7 @@ impl Life {
                 "use `sandtop start`",
             ));
         }
-        match keeper::ask(&self.place.folder(&record.id), &request) {
+        match keeper::ask(&self.state_dir.folder(&record.id), &request) {
             Ok(Some(KeeperAnswer::Done)) => {
                 self.journal.note(&record.id, &record.asked.name, &what);
             }
@@ -388,7 +394,7 @@ impl Life {
                 "stop it first, or use `rm -f`",
             ));
         }
-        let _turn = self.turn()?;
+        let _lock = self.lock_scope()?;
         self.remove(record)
     }
 }

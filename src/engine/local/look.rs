@@ -33,7 +33,7 @@ pub(super) async fn changes(known: &Known, guests: &Guests, id: &SandboxId) -> R
 /// Lists the host and every folder that a sandbox was made from.
 pub(super) fn images(life: &Life) -> Vec<Image> {
     let used = life
-        .place
+        .state_dir
         .records()
         .into_iter()
         .map(|record| record.asked.image);

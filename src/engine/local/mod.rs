@@ -1,7 +1,7 @@
 //! The local engine: sandboxes that sandtop makes itself, from namespaces, cgroups and a system call filter. No daemon, no image.
 //!
 //! ```text
-//! LocalEngine ── life ─────── place (folders, turns), record, journal
+//! LocalEngine ── life ─────── state_dir (folders, lock), record, journal
 //!     │            └───────── plan ← image (oci, layers, unpacked), cgroups, filter, users
 //!     │                         │ lines of words, once
 //!     └─ Guests ── transport ── keeper (guest program, one process for each sandbox)
@@ -27,10 +27,10 @@ mod limits;
 mod look;
 mod oci;
 mod package_sets;
-mod place;
 mod plan;
 mod record;
 mod scope;
+mod state_dir;
 mod stats;
 mod streams;
 mod transport;
@@ -55,7 +55,7 @@ use crate::domain::{
 use crate::protocol::{FileOp, Leftover, LifecycleOp, SessionInfo};
 use journal::Journal;
 use life::{Known, Life};
-use place::Place;
+use state_dir::StateDir;
 
 /// Sandboxes of this machine.
 pub struct LocalEngine {
@@ -70,11 +70,11 @@ impl LocalEngine {
     /// Describes the engine that keeps its sandboxes below `state`; `why` says how it came to be chosen.
     #[must_use]
     pub fn new(host: HostName, state: &Path, scope: &str, why: impl Into<String>) -> Self {
-        let place = Place::new(state, scope);
-        let journal = Journal::new(place.scope(), host.clone());
+        let state_dir = StateDir::new(state, scope);
+        let journal = Journal::new(state_dir.scope(), host.clone());
         Self {
-            guests: Guests::new(transport::Local::new(place.clone())),
-            life: Life { place, journal },
+            guests: Guests::new(transport::Local::new(state_dir.clone())),
+            life: Life { state_dir, journal },
             host,
             why: why.into(),
         }
@@ -172,7 +172,7 @@ impl Engine for LocalEngine {
         notes.send(format!("creating {}", spec.name), 0, None);
         let (spec, notes) = (spec.clone(), notes.clone());
         let record = self.apart(move |life| life.create(&spec, &notes)).await??;
-        let run = self.life.place.run(&record.id);
+        let run = self.life.state_dir.run(&record.id);
         Ok(record.sandbox(&self.host, Phase::Running, run.as_ref()))
     }
 
@@ -188,12 +188,12 @@ impl Engine for LocalEngine {
 
     async fn inspect(&self, id: &SandboxId) -> Result<Details> {
         let known = self.find(id).await?;
-        Ok(inspect::details(known, &self.guests, &self.life.place, &self.host).await)
+        Ok(inspect::details(known, &self.guests, &self.life.state_dir, &self.host).await)
     }
 
     async fn exec(&self, id: &SandboxId, spec: &ExecSpec) -> Result<RunningExec> {
         let exec = self.guests.exec(id, spec).await?;
-        let record = self.life.place.record(id.as_str());
+        let record = self.life.state_dir.record(id.as_str());
         let known = record.map(|record| Known {
             record,
             phase: Phase::Running,
@@ -265,14 +265,14 @@ impl Engine for LocalEngine {
     async fn samples(&self, sandbox: &Sandbox) -> Result<BoxStream<'static, Result<Sample>>> {
         let known = self.find(&sandbox.reference.id).await?;
         Ok(stats::stream(stats::Source {
-            folder: self.life.place.folder(&known.record.id),
+            folder: self.life.state_dir.folder(&known.record.id),
             cgroups: known.run.map(|run| run.cgroups).unwrap_or_default(),
             limits: known.record.asked.limits,
         }))
     }
 
     async fn events(&self) -> Result<BoxStream<'static, Result<EngineEvent>>> {
-        let prepared = self.life.place.prepare();
+        let prepared = self.life.state_dir.prepare();
         prepared.map_err(|error| {
             EngineError::internal(format!("preparing the state directory failed: {error}"))
         })?;

@@ -15,8 +15,8 @@ use chrono::{TimeDelta, Utc};
 
 use super::image::{Found, Image};
 use super::life::Life;
-use super::place::{self, Place};
 use super::record::{self, Record};
+use super::state_dir::{self, StateDir};
 use crate::domain::{Access, PackageSet, SandboxSpec};
 use crate::engine::{EngineError, Result};
 use crate::protocol::{FailureKind, Leftover};
@@ -35,12 +35,12 @@ const INTERPRETERS: [&str; 3] = [
 ];
 
 /// Returns the folder that sandboxes see as a package set.
-pub(super) fn files(place: &Place, name: &str) -> PathBuf {
-    folder(place, name).join(FILES)
+pub(super) fn files(state_dir: &StateDir, name: &str) -> PathBuf {
+    folder(state_dir, name).join(FILES)
 }
 
-fn folder(place: &Place, name: &str) -> PathBuf {
-    place.scope().join("shelves").join(name)
+fn folder(state_dir: &StateDir, name: &str) -> PathBuf {
+    state_dir.scope().join("shelves").join(name)
 }
 
 fn failed(tried: &str, error: &io::Error) -> EngineError {
@@ -64,7 +64,7 @@ fn check_name(name: &str) -> Result<()> {
 
 /// Lists the package sets, the oldest first.
 pub(super) fn list(life: &Life) -> Vec<PackageSet> {
-    let entries = fs::read_dir(life.place.scope().join("shelves"));
+    let entries = fs::read_dir(life.state_dir.scope().join("shelves"));
     let entries = entries.into_iter().flatten().flatten();
     let read =
         |entry: fs::DirEntry| -> Option<PackageSet> { record::kept(&entry.path().join(ABOUT)) };
@@ -76,8 +76,8 @@ pub(super) fn list(life: &Life) -> Vec<PackageSet> {
 /// Makes an empty package set.
 pub(super) fn make(life: &Life, set: &PackageSet) -> Result<()> {
     check_name(&set.name)?;
-    let files = files(&life.place, &set.name);
-    let made = life.place.prepare().and_then(|()| {
+    let files = files(&life.state_dir, &set.name);
+    let made = life.state_dir.prepare().and_then(|()| {
         fs::create_dir_all(&files)?;
         fs::set_permissions(&files, fs::Permissions::from_mode(0o755))
     });
@@ -87,16 +87,16 @@ pub(super) fn make(life: &Life, set: &PackageSet) -> Result<()> {
 
 /// Marks a package set as complete.
 pub(super) fn keep(life: &Life, set: &PackageSet) -> Result<()> {
-    let about = folder(&life.place, &set.name).join(ABOUT);
+    let about = folder(&life.state_dir, &set.name).join(ABOUT);
     let kept = record::keep(&about, set);
     kept.map_err(|error| failed("noting what packages there are", &error))
 }
 
 /// Gives a package set that is to be filled to the user of the sandbox that fills it.
-pub(super) fn hand_over(place: &Place, spec: &SandboxSpec, record: &Record) -> Result<()> {
+pub(super) fn hand_over(state_dir: &StateDir, spec: &SandboxSpec, record: &Record) -> Result<()> {
     match &spec.packages {
         Some(set) if set.access == Access::ReadWrite => {
-            let done = super::life::hand_over(record, &files(place, &set.name));
+            let done = super::life::hand_over(record, &files(state_dir, &set.name));
             done.map_err(|error| failed("handing over the place for packages", &error))
         }
         _ => Ok(()),
@@ -105,8 +105,8 @@ pub(super) fn hand_over(place: &Place, spec: &SandboxSpec, record: &Record) -> R
 
 /// Tells whether a sandbox sees a package set.
 fn is_used(life: &Life, name: &str) -> bool {
-    let files = files(&life.place, name);
-    let records = life.place.records();
+    let files = files(&life.state_dir, name);
+    let records = life.state_dir.records();
     let mut mounts = records.iter().flat_map(|record| &record.asked.mounts);
     mounts.any(|mount| mount.source == files)
 }
@@ -114,13 +114,13 @@ fn is_used(life: &Life, name: &str) -> bool {
 /// Removes a package set.
 pub(super) fn remove(life: &Life, name: &str) -> Result<()> {
     check_name(name)?;
-    let turn = life.place.turn();
-    let _turn = turn.map_err(|error| failed("waiting for other processes of sandtop", &error))?;
+    let lock = life.state_dir.lock_scope();
+    let _lock = lock.map_err(|error| failed("waiting for other processes of sandtop", &error))?;
     if is_used(life, name) {
         let words = "removing installed packages: a sandbox sees them";
         return Err(EngineError::new(FailureKind::Conflict, words));
     }
-    let removed = place::remove_all(&folder(&life.place, name));
+    let removed = state_dir::remove_all(&folder(&life.state_dir, name));
     removed.map_err(|error| failed("removing installed packages", &error))
 }
 

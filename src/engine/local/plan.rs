@@ -319,7 +319,7 @@ fn own_files(plan: &mut PlanBuilder, parts: &Parts<'_>) {
     let mounts = &parts.record.asked.mounts;
     if !mounts.iter().any(|mount| mount.target() == work_dir) {
         plan.tree(
-            &parts.folder.join(super::place::WORKSPACE),
+            &parts.folder.join(super::state_dir::WORKSPACE),
             &as_path(&work_dir),
             WRITABLE_TREE,
         );

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cgroups::Cgroups;
 use super::package_sets;
-use super::place::Place;
+use super::state_dir::StateDir;
 use crate::domain::{
     Access, EngineKind, HostName, Limits, Mount, Network, Owner, Phase, Sandbox, SandboxId,
     SandboxPath, SandboxRef, SandboxSpec,
@@ -96,7 +96,7 @@ fn path(escaped: &str) -> SandboxPath {
 
 impl Asked {
     /// Takes what is kept of a specification.
-    pub(super) fn of(spec: &SandboxSpec, place: &Place) -> Self {
+    pub(super) fn of(spec: &SandboxSpec, state_dir: &StateDir) -> Self {
         Self {
             token: spec.token.clone(),
             name: spec.name.as_str().to_owned(),
@@ -105,7 +105,7 @@ impl Asked {
             limits: spec.limits,
             network: spec.network.clone(),
             env: spec.env.clone(),
-            mounts: mounts(spec, place),
+            mounts: mounts(spec, state_dir),
             work_dir: wire::escape(spec.work_dir.as_bytes()),
             tmp_bytes: spec.tmp_bytes,
             labels: spec.labels.clone(),
@@ -119,9 +119,9 @@ impl Asked {
 }
 
 /// The folders that were asked for, and the package set.
-fn mounts(spec: &SandboxSpec, place: &Place) -> Vec<KeptMount> {
+fn mounts(spec: &SandboxSpec, state_dir: &StateDir) -> Vec<KeptMount> {
     let set = spec.packages.as_ref().map(|set| KeptMount {
-        source: package_sets::files(place, &set.name),
+        source: package_sets::files(state_dir, &set.name),
         target: wire::escape(set.target.as_bytes()),
         read_only: set.access == Access::ReadOnly,
     });

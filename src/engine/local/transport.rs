@@ -17,8 +17,8 @@ use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 
 use super::keeper::{self, Address};
-use super::place::Place;
 use super::record::Record;
+use super::state_dir::StateDir;
 use super::streams::{Input, Master, Printed};
 use super::{environment, users};
 use crate::domain::{SandboxId, StdinMode, TtySize};
@@ -27,10 +27,10 @@ use crate::engine::{EngineError, ExecStdin, Result};
 use crate::guest::wire::{self, GuestStreams, KeeperAnswer, KeeperRequest, RunRequest};
 use crate::protocol::FailureKind;
 
-/// Reaches the sandboxes of a place.
+/// Reaches the sandboxes of a state_dir.
 #[derive(Clone)]
 pub(super) struct Local {
-    place: Place,
+    state_dir: StateDir,
     known: Known,
 }
 
@@ -65,17 +65,17 @@ impl Known {
 }
 
 impl Local {
-    /// Reaches the sandboxes of a place.
-    pub(super) fn new(place: Place) -> Self {
+    /// Reaches the sandboxes of a state_dir.
+    pub(super) fn new(state_dir: StateDir) -> Self {
         Self {
-            place,
+            state_dir,
             known: Known::default(),
         }
     }
 
     /// Connects to the keeper of a running sandbox.
     async fn connect(&self, record: &Record) -> Result<Keeper> {
-        let folder = self.place.folder(&record.id);
+        let folder = self.state_dir.folder(&record.id);
         let name = &record.asked.name;
         let Ok(address) = Address::of(&folder) else {
             return Err(EngineError::not_found(format!("the sandbox {name}")));
@@ -188,9 +188,9 @@ fn not_started(reason: &str) -> EngineError {
 #[async_trait]
 impl Transport for Local {
     async fn start(&self, id: &SandboxId, call: GuestCall) -> Result<Link> {
-        let record = self.place.record(id.as_str());
+        let record = self.state_dir.record(id.as_str());
         let record = record.ok_or_else(|| EngineError::not_found(format!("the sandbox {id}")))?;
-        let user = users::of_exec(&self.place, &record, call.user.as_deref())?;
+        let user = users::of_exec(&self.state_dir, &record, call.user.as_deref())?;
         let keeper = self.connect(&record).await?;
         let request = request(&record, user, &call);
         match call.stdio {
@@ -204,7 +204,7 @@ impl Transport for Local {
     }
 
     async fn is_live(&self, id: &SandboxId) -> bool {
-        let folder = self.place.folder(id.as_str());
+        let folder = self.state_dir.folder(id.as_str());
         let asked =
             tokio::task::spawn_blocking(move || keeper::ask(&folder, &KeeperRequest::Hello)).await;
         matches!(asked, Ok(Ok(Some(KeeperAnswer::Status { .. }))))

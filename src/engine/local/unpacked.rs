@@ -17,8 +17,8 @@ use super::image::{Found, Image};
 use super::layers::Root;
 use super::life::Life;
 use super::oci::{self, Packed};
-use super::place::{self, Place};
 use super::record::{Record, Unpacked};
+use super::state_dir::{self, StateDir};
 use crate::engine::{EngineError, Notes, Result};
 use crate::protocol::{FailureKind, Leftover};
 
@@ -40,8 +40,8 @@ pub(super) struct Usable {
     pub(super) _held: Option<Held>,
 }
 
-fn folder(place: &Place) -> PathBuf {
-    place.scope().join("images")
+fn folder(state_dir: &StateDir) -> PathBuf {
+    state_dir.scope().join("images")
 }
 
 fn failed(tried: &str, error: &io::Error) -> EngineError {
@@ -61,7 +61,7 @@ fn failed(tried: &str, error: &io::Error) -> EngineError {
 }
 
 /// Makes an image usable, which takes a while when it comes packed and is new.
-pub(super) fn usable(place: &Place, found: Found, notes: &Notes) -> Result<Usable> {
+pub(super) fn usable(state_dir: &StateDir, found: Found, notes: &Notes) -> Result<Usable> {
     Ok(match found {
         Found::Ready(image) => Usable {
             image,
@@ -69,7 +69,7 @@ pub(super) fn usable(place: &Place, found: Found, notes: &Notes) -> Result<Usabl
             _held: None,
         },
         Found::Packed(packed) => {
-            let (root, held) = ready(place, &packed, notes)?;
+            let (root, held) = ready(state_dir, &packed, notes)?;
             let Packed { digest, env, .. } = packed;
             Usable {
                 image: Image::Folder(root),
@@ -81,15 +81,15 @@ pub(super) fn usable(place: &Place, found: Found, notes: &Notes) -> Result<Usabl
 }
 
 /// Finds the image of a sandbox that was made before; one that came packed is not looked at again.
-pub(super) fn of_record(place: &Place, record: &Record) -> Result<Image> {
+pub(super) fn of_record(state_dir: &StateDir, record: &Record) -> Result<Image> {
     let Some(known) = &record.unpacked else {
-        return Ok(usable(place, Image::find(&record.asked.image)?, &Notes::none())?.image);
+        return Ok(usable(state_dir, Image::find(&record.asked.image)?, &Notes::none())?.image);
     };
-    let root = folder(place).join(&known.digest).join(ROOT);
+    let root = folder(state_dir).join(&known.digest).join(ROOT);
     if root.is_dir() {
         return Ok(Image::Folder(root));
     }
-    let again = usable(place, Image::find(&record.asked.image)?, &Notes::none())?;
+    let again = usable(state_dir, Image::find(&record.asked.image)?, &Notes::none())?;
     if again.unpacked.as_ref().map(|new| &new.digest) == Some(&known.digest) {
         return Ok(again.image);
     }
@@ -102,11 +102,11 @@ pub(super) fn of_record(place: &Place, record: &Record) -> Result<Image> {
 }
 
 /// Unpacks an image unless somebody has.
-fn ready(place: &Place, packed: &Packed, notes: &Notes) -> Result<(PathBuf, Held)> {
+fn ready(state_dir: &StateDir, packed: &Packed, notes: &Notes) -> Result<(PathBuf, Held)> {
     let waiting = |error: io::Error| failed("preparing the place of the image", &error);
-    let folder = folder(place).join(&packed.digest);
+    let folder = folder(state_dir).join(&packed.digest);
     let root = folder.join(ROOT);
-    place.prepare().map_err(waiting)?;
+    state_dir.prepare().map_err(waiting)?;
     loop {
         let together = lock(&folder, File::lock_shared).map_err(waiting)?;
         if root.is_dir() {
@@ -156,7 +156,7 @@ fn is_at(file: &File, path: &Path) -> bool {
 fn fill(folder: &Path, packed: &Packed, notes: &Notes) -> Result<()> {
     let part = folder.join(PART);
     let tried = |error: io::Error| failed("unpacking the image", &error);
-    place::remove_all(&part).map_err(tried)?;
+    state_dir::remove_all(&part).map_err(tried)?;
     fs::create_dir(&part).map_err(tried)?;
     fs::set_permissions(&part, fs::Permissions::from_mode(0o755)).map_err(tried)?;
     let mut root = Root::begin(&part).map_err(tried)?;
@@ -178,26 +178,31 @@ fn fill(folder: &Path, packed: &Packed, notes: &Notes) -> Result<()> {
 /// Removes an image whose folder is locked; what is cut short has no root any more.
 fn clear(folder: &Path) {
     let _ = fs::rename(folder.join(ROOT), folder.join(PART));
-    let _ = place::remove_all(folder);
+    let _ = state_dir::remove_all(folder);
     if let Some(all) = folder.parent() {
         // Only the last one to go succeeds.
         let _ = fs::remove_dir(all);
     }
 }
 
-fn all(place: &Place) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder(place)).into_iter().flatten().flatten();
+fn all(state_dir: &StateDir) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder(state_dir))
+        .into_iter()
+        .flatten()
+        .flatten();
     entries.map(|entry| entry.path()).collect()
 }
 
 /// Tells whether there are images that are not whole; somebody may be at work on them.
-pub(super) fn has_torsos(place: &Place) -> bool {
-    all(place).iter().any(|image| !image.join(ROOT).is_dir())
+pub(super) fn has_torsos(state_dir: &StateDir) -> bool {
+    all(state_dir)
+        .iter()
+        .any(|image| !image.join(ROOT).is_dir())
 }
 
 /// Removes images that were never finished.
-pub(super) fn sweep(place: &Place) {
-    for image in all(place) {
+pub(super) fn sweep(state_dir: &StateDir) {
+    for image in all(state_dir) {
         let lock = alone(&image);
         if lock.is_some() && !image.join(ROOT).is_dir() {
             clear(&image);
@@ -205,8 +210,8 @@ pub(super) fn sweep(place: &Place) {
     }
 }
 
-fn is_used(place: &Place, digest: &str) -> bool {
-    let records = place.records();
+fn is_used(state_dir: &StateDir, digest: &str) -> bool {
+    let records = state_dir.records();
     let mut used = records.iter().filter_map(|record| record.unpacked.as_ref());
     used.any(|unpacked| unpacked.digest == digest)
 }
@@ -217,9 +222,9 @@ pub(super) fn leftovers(life: &Life) -> Vec<Leftover> {
         let changed = fs::metadata(image).and_then(|about| about.modified());
         changed.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > UNUSED))
     };
-    let old = all(&life.place).into_iter().filter(is_old);
+    let old = all(&life.state_dir).into_iter().filter(is_old);
     let names = old.filter_map(|image| Some(image.file_name()?.to_str()?.to_owned()));
-    let unused = names.filter(|name| !is_used(&life.place, name));
+    let unused = names.filter(|name| !is_used(&life.state_dir, name));
     unused
         .map(|name| Leftover {
             kind: KIND.to_owned(),
@@ -239,10 +244,10 @@ pub(super) fn remove(life: &Life, digest: &str) -> Result<()> {
     if !oci::is_hex(digest) {
         return Err(EngineError::not_found("the image"));
     }
-    let image = folder(&life.place).join(digest);
+    let image = folder(&life.state_dir).join(digest);
     // Whoever is about to use it holds it until a record says so.
     let lock = alone(&image);
-    if image.exists() && (lock.is_none() || is_used(&life.place, digest)) {
+    if image.exists() && (lock.is_none() || is_used(&life.state_dir, digest)) {
         return Err(in_use());
     }
     clear(&image);

@@ -8,8 +8,8 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 
 use super::image::Image;
-use super::place::Place;
 use super::record::Record;
+use super::state_dir::StateDir;
 use super::unpacked;
 use crate::engine::{EngineError, Result};
 use crate::protocol::FailureKind;
@@ -78,12 +78,16 @@ fn text_inside(root: &Path, name: &str) -> Option<String> {
 }
 
 /// Finds who a command runs as.
-pub(super) fn of_exec(place: &Place, record: &Record, user: Option<&str>) -> Result<(u32, u32)> {
+pub(super) fn of_exec(
+    state_dir: &StateDir,
+    record: &Record,
+    user: Option<&str>,
+) -> Result<(u32, u32)> {
     let own = (record.uid, record.gid);
     let Some(user) = user else {
         return Ok(own);
     };
-    let asked = find(user, &unpacked::of_record(place, record)?)?;
+    let asked = find(user, &unpacked::of_record(state_dir, record)?)?;
     if asked != own && record.block.is_none() {
         return Err(EngineError::new(
             FailureKind::Unsupported,

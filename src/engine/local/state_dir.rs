@@ -1,4 +1,4 @@
-//! The folder where the sandboxes of a scope are kept, and whose turn it is to change something there.
+//! The folder where the sandboxes of a scope are kept, and the lock of who changes something there.
 //!
 //! ```text
 //! STATE/local/guest-…        the guest program, once for each version
@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Nothing here needs a clean end: `new` marks a sandbox that was never finished, a `socket` that nobody answers one whose
-//! keeper was killed, and `.gone` one that was being removed. Whoever has the turn next cleans up.
+//! keeper was killed, and `.gone` one that was being removed. Whoever takes the lock next cleans up.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, Write};
@@ -32,21 +32,21 @@ const RUN: &str = "run.json";
 const ID_LENGTH: usize = 24;
 /// How far a removal goes down at a time; so many of the longest names still are a path.
 const DEPTH: u32 = 8;
-/// Longest wait for our turn.
+/// Longest wait for the lock.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Where the sandboxes of a scope are.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct StateDir {
     base: PathBuf,
     scope: PathBuf,
 }
 
-/// Our turn, until this is dropped or the process ends.
-pub(super) struct Turn(#[allow(dead_code)] File);
+/// The lock of a scope, held until this is dropped or the process ends.
+pub(super) struct ScopeLock(#[allow(dead_code)] File);
 
-impl Place {
-    /// Names a place; nothing is made before it is needed.
+impl StateDir {
+    /// Names a state directory; nothing is made before it is needed.
     pub(super) fn new(state: &Path, scope: &str) -> Self {
         let base = state.join("local");
         let name = guest::wire::escape(scope.as_bytes()).replace('/', "%2f");
@@ -83,24 +83,24 @@ impl Place {
         Ok(folder)
     }
 
-    /// Waits for our turn.
-    pub(super) fn turn(&self) -> io::Result<Turn> {
+    /// Waits for the lock and takes it.
+    pub(super) fn lock_scope(&self) -> io::Result<ScopeLock> {
         self.prepare()?;
         let end = Instant::now() + PATIENCE;
         loop {
-            match self.try_turn()? {
-                Some(turn) => return Ok(turn),
+            match self.try_lock_scope()? {
+                Some(lock) => return Ok(lock),
                 None if Instant::now() > end => return Err(io::ErrorKind::TimedOut.into()),
                 None => std::thread::sleep(Duration::from_millis(2)),
             }
         }
     }
 
-    /// Takes our turn unless somebody else has it.
-    pub(super) fn try_turn(&self) -> io::Result<Option<Turn>> {
+    /// Takes the lock unless somebody else has it.
+    pub(super) fn try_lock_scope(&self) -> io::Result<Option<ScopeLock>> {
         let file = File::create(self.scope.join("turn"))?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Turn(file))),
+            Ok(()) => Ok(Some(ScopeLock(file))),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
@@ -276,9 +276,9 @@ mod tests {
     #[test]
     fn folders_deeper_than_anybody_can_open_are_removed() {
         // In memory it is a matter of moments.
-        let place = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
-        let place = place.expect("a folder");
-        let top = place.path().join("top");
+        let parent = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        let parent = parent.expect("a folder");
+        let top = parent.path().join("top");
         fs::create_dir(&top).expect("a folder");
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let mut at = open(&top, flags, Mode::empty()).expect("a folder");

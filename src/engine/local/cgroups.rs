@@ -45,7 +45,7 @@ impl Cgroups {
     pub(super) fn make(mounts: &Hierarchies, id: &str, limits: &Limits) -> io::Result<Self> {
         let mut made = BTreeMap::new();
         for controller in CONTROLLERS {
-            if let Some(group) = mounts.group(controller, id) {
+            if let Some(group) = mounts.create_group(controller, id) {
                 made.insert(controller.to_owned(), group);
             }
         }
@@ -63,7 +63,7 @@ impl Cgroups {
     pub(super) fn of(id: &str) -> Self {
         let mounts = Hierarchies::read();
         let groups = CONTROLLERS.iter().filter_map(|name| {
-            let group = mounts.planned(name, id)?;
+            let group = mounts.planned_group(name, id)?;
             group.folder.exists().then(|| ((*name).to_owned(), group))
         });
         Self(groups.collect())
@@ -119,7 +119,7 @@ impl Cgroups {
     }
 
     /// Reads what is used: nanoseconds of processor time, bytes, bytes that can be dropped, processes.
-    pub(super) fn usage(&self) -> Usage {
+    pub(super) fn usage(&self) -> CgroupUsage {
         let number = |controller: &str, one: &str, two: &str| {
             let group = self.at(controller)?;
             let name = if group.version == Version::One {
@@ -129,7 +129,7 @@ impl Cgroups {
             };
             read_number(&group.folder.join(name))
         };
-        Usage {
+        CgroupUsage {
             cpu_nanos: self.cpu_nanos(),
             memory: number("memory", "memory.usage_in_bytes", "memory.current"),
             reclaimable: self.reclaimable(),
@@ -187,7 +187,7 @@ impl Cgroups {
 
 /// What a sandbox uses, where it is known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Usage {
+pub(super) struct CgroupUsage {
     pub(super) cpu_nanos: Option<u64>,
     pub(super) memory: Option<u64>,
     pub(super) reclaimable: Option<u64>,

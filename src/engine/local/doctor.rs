@@ -5,8 +5,8 @@ use std::io;
 
 use super::cgroups::Cgroups;
 use super::hierarchies::Hierarchies;
-use super::life::Life;
-use super::scope::Manager;
+use super::lifecycle::Lifecycle;
+use super::systemd_scope::SystemdManager;
 use super::{state_dir, users};
 use crate::domain::{Check, Limits};
 use crate::engine::EngineError;
@@ -125,12 +125,16 @@ pub(super) fn explain(tried: &str, error: &io::Error) -> EngineError {
 }
 
 /// Looks at everything; `trial` is the outcome of really making a sandbox.
-pub(super) fn checks(life: &Life, why: &str, trial: Result<(), EngineError>) -> Vec<Check> {
+pub(super) fn checks(
+    lifecycle: &Lifecycle,
+    why: &str,
+    trial: Result<(), EngineError>,
+) -> Vec<Check> {
     let mut found = vec![Check::ok("engine choice", why), kernel()];
     let settings = OBSTACLES.iter().filter(|o| o.is_set() && o.concerns_us());
     found.extend(settings.map(|o| Check::fail(o.name, o.message, o.hint)));
     found.push(match trial {
-        Ok(()) => Check::ok("engine", engine_text(life)),
+        Ok(()) => Check::ok("engine", engine_text(lifecycle)),
         Err(error) => Check::fail("engine", error.message, error.hint.unwrap_or_default()),
     });
     found.push(program());
@@ -138,13 +142,13 @@ pub(super) fn checks(life: &Life, why: &str, trial: Result<(), EngineError>) -> 
     found
 }
 
-fn engine_text(life: &Life) -> String {
+fn engine_text(lifecycle: &Lifecycle) -> String {
     let rights = if users::may_give_blocks() {
         "as root, each sandbox with users of its own"
     } else {
         "as an ordinary user"
     };
-    let kept_in = life.state_dir.scope().display();
+    let kept_in = lifecycle.state_dir.scope().display();
     format!(
         "a sandbox was made and removed, {rights}; sandboxes share this kernel, they are not machines; kept in {kept_in}"
     )
@@ -187,7 +191,7 @@ fn program() -> Check {
 fn limits() -> Vec<Check> {
     let (here, id) = (Hierarchies::read(), state_dir::new_id());
     let groups = Cgroups::make(&here, &id, &Limits::default()).unwrap_or_default();
-    let manager = Manager::needed();
+    let manager = SystemdManager::find_if_needed();
     let check = |(name, controller, instead): (&str, &str, &str)| {
         if groups.has(controller) {
             return Check::ok(name, "enforced by the kernel");

@@ -4,7 +4,7 @@
 //! know how to live with. Well-known dangerous ones answer "not permitted", so that tools say something sensible. Whatever is
 //! always allowed costs nothing: the kernel remembers it.
 
-use super::calls::{dangerous, useful};
+use super::syscalls::{dangerous, useful};
 
 #[cfg(target_arch = "aarch64")]
 const ARCHITECTURE: u32 = 0xc000_00b7;

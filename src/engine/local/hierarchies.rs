@@ -90,7 +90,7 @@ impl Hierarchies {
     }
 
     /// Tells where a controller would keep a sandbox.
-    pub(super) fn planned(&self, controller: &str, id: &str) -> Option<Cgroup> {
+    pub(super) fn planned_group(&self, controller: &str, id: &str) -> Option<Cgroup> {
         let (hierarchy, version) = match self.one.get(controller) {
             Some(hierarchy) => (hierarchy, Version::One),
             // The second version counts processor time by itself, and freezes without a controller.
@@ -104,8 +104,8 @@ impl Hierarchies {
     }
 
     /// Makes the folder of a sandbox, if this process may and the controller is there.
-    pub(super) fn group(&self, controller: &str, id: &str) -> Option<Cgroup> {
-        let group = self.planned(controller, id)?;
+    pub(super) fn create_group(&self, controller: &str, id: &str) -> Option<Cgroup> {
+        let group = self.planned_group(controller, id)?;
         if group.version == Version::Two {
             enable(group.folder.parent()?, controller);
         }
@@ -189,7 +189,7 @@ mod tests {
     fn hierarchies_of_both_versions_are_found() {
         let found = Hierarchies::parse(HYBRID, "");
         let folder = |controller: &str| {
-            let group = found.planned(controller, "x").expect("a group");
+            let group = found.planned_group(controller, "x").expect("a group");
             (group.folder, group.version)
         };
         let at = |path: &str| PathBuf::from(path);
@@ -201,7 +201,10 @@ mod tests {
             folder("pids"),
             (at("/sys/fs/cgroup/unified/sandtop/x"), Version::Two)
         );
-        assert_eq!(Hierarchies::parse("", "").planned("memory", "x"), None);
+        assert_eq!(
+            Hierarchies::parse("", "").planned_group("memory", "x"),
+            None
+        );
     }
 
     #[test]

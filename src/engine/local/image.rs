@@ -39,7 +39,7 @@ const SETTINGS: [&str; 17] = [
 
 /// Where a root comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Image {
+pub(super) enum ImageRoot {
     /// The host's programs.
     Host,
     /// A folder that holds a root.
@@ -48,18 +48,18 @@ pub(super) enum Image {
 
 /// What a name means.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum ResolvedImage {
     /// A root that can be used as it is.
-    Ready(Image),
+    Ready(ImageRoot),
     /// An image that has to be unpacked first.
     Packed(Packed),
 }
 
-impl Image {
+impl ImageRoot {
     /// Finds what a name means.
-    pub(super) fn find(name: &str) -> Result<Found> {
+    pub(super) fn resolve(name: &str) -> Result<ResolvedImage> {
         if name == HOST_IMAGE {
-            return Ok(Found::Ready(Self::Host));
+            return Ok(ResolvedImage::Ready(Self::Host));
         }
         let given = Path::new(name);
         if !given.is_absolute() {
@@ -69,10 +69,10 @@ impl Image {
             ));
         }
         let Ok(folder) = given.canonicalize() else {
-            return tagged(name);
+            return find_tagged(name);
         };
         if oci::is_layout(&folder) {
-            return oci::find(&folder, None).map(Found::Packed);
+            return oci::find(&folder, None).map(ResolvedImage::Packed);
         }
         // An unpacked OCI bundle keeps its root one level down.
         let inner = folder.join("rootfs");
@@ -82,7 +82,7 @@ impl Image {
             folder
         };
         if root.join("bin").exists() || root.join("usr").exists() {
-            return Ok(Found::Ready(Self::Folder(root)));
+            return Ok(ResolvedImage::Ready(Self::Folder(root)));
         }
         if root.is_file() {
             return Err(missing(
@@ -114,22 +114,22 @@ impl Image {
         }
     }
 
-    /// Adds the image to a plan; `taken` are places where something else will be mounted.
-    pub(super) fn show(&self, plan: &mut PlanBuilder, taken: &BTreeSet<PathBuf>) {
+    /// Adds the image to a plan; `reserved` are places where something else will be mounted.
+    pub(super) fn show(&self, plan: &mut PlanBuilder, reserved: &BTreeSet<PathBuf>) {
         match self {
-            Self::Host => show_host(plan, taken),
-            Self::Folder(root) => show_below(plan, root, Path::new("/"), taken),
+            Self::Host => show_host(plan, reserved),
+            Self::Folder(root) => show_below(plan, root, Path::new("/"), reserved),
         }
     }
 }
 
 /// Finds the image `FOLDER:NAME` of a layout that holds several.
-fn tagged(name: &str) -> Result<Found> {
+fn find_tagged(name: &str) -> Result<ResolvedImage> {
     let split = name.rsplit_once(':');
     let folder = split.and_then(|(folder, tag)| Some((fs::canonicalize(folder).ok()?, tag)));
     match folder {
         Some((folder, tag)) if oci::is_layout(&folder) => {
-            oci::find(&folder, Some(tag)).map(Found::Packed)
+            oci::find(&folder, Some(tag)).map(ResolvedImage::Packed)
         }
         _ => Err(missing(
             format!("there is no folder {name}"),
@@ -142,9 +142,9 @@ fn missing(message: String, hint: &str) -> EngineError {
     EngineError::new(FailureKind::ImageMissing, message).with_hint(hint)
 }
 
-fn show_host(plan: &mut PlanBuilder, taken: &BTreeSet<PathBuf>) {
+fn show_host(plan: &mut PlanBuilder, reserved: &BTreeSet<PathBuf>) {
     for place in PROGRAMS {
-        show_entry(plan, Path::new(place), Path::new(place), taken);
+        show_entry(plan, Path::new(place), Path::new(place), reserved);
     }
     for place in SETTINGS {
         // What a setting links to is shown itself: /etc/localtime, for one, is a link to its zone.
@@ -161,25 +161,25 @@ fn show_host(plan: &mut PlanBuilder, taken: &BTreeSet<PathBuf>) {
 }
 
 /// Shows what a folder of the image holds, one by one.
-fn show_below(plan: &mut PlanBuilder, folder: &Path, inside: &Path, taken: &BTreeSet<PathBuf>) {
+fn show_below(plan: &mut PlanBuilder, folder: &Path, inside: &Path, reserved: &BTreeSet<PathBuf>) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
     names.sort_by(|a, b| a.as_bytes().cmp(b.as_bytes()));
     for name in names {
-        show_entry(plan, &folder.join(&name), &inside.join(&name), taken);
+        show_entry(plan, &folder.join(&name), &inside.join(&name), reserved);
     }
 }
 
-fn show_entry(plan: &mut PlanBuilder, source: &Path, inside: &Path, taken: &BTreeSet<PathBuf>) {
+fn show_entry(plan: &mut PlanBuilder, source: &Path, inside: &Path, reserved: &BTreeSet<PathBuf>) {
     let Ok(meta) = fs::symlink_metadata(source) else {
         return;
     };
-    if taken.contains(inside) {
+    if reserved.contains(inside) {
         return;
     }
     if meta.is_symlink() {
         // What lies below is the sandbox's own; a link would lead whoever makes it out of the new root.
-        if taken.iter().any(|place| place.starts_with(inside)) {
+        if reserved.iter().any(|place| place.starts_with(inside)) {
             return;
         }
         if let Ok(text) = fs::read_link(source) {
@@ -192,9 +192,9 @@ fn show_entry(plan: &mut PlanBuilder, source: &Path, inside: &Path, taken: &BTre
         let below = place.strip_prefix(inside);
         below.is_ok_and(|below| !is_plain(source, below))
     };
-    if meta.is_dir() && taken.iter().any(needs_place) {
+    if meta.is_dir() && reserved.iter().any(needs_place) {
         plan.folder(inside, 0o755);
-        show_below(plan, source, inside, taken);
+        show_below(plan, source, inside, reserved);
     } else if meta.is_dir() || meta.is_file() {
         plan.tree(source, inside, READ_ONLY_TREE);
     }

@@ -5,7 +5,7 @@ use std::fs;
 
 use chrono::DateTime;
 
-use super::life::Known;
+use super::lifecycle::SandboxState;
 use super::state_dir::{StateDir, WORKSPACE};
 use crate::domain::{
     Access, Death, Details, HOST_IMAGE, HostName, MountInfo, Network, Phase, Posture,
@@ -16,21 +16,21 @@ use crate::guest::wire;
 
 /// Tells everything about a sandbox.
 pub(super) async fn details(
-    known: Known,
+    state: SandboxState,
     guests: &Guests,
     state_dir: &StateDir,
     host: &HostName,
 ) -> Details {
-    let sandbox = known.record.sandbox(host, known.phase, known.run.as_ref());
-    let probe = match known.phase {
+    let sandbox = state.record.sandbox(host, state.phase, state.run.as_ref());
+    let probe = match state.phase {
         Phase::Running | Phase::Paused => guests.probe(&sandbox.reference.id).await.ok(),
         _ => None,
     };
-    let image = known.record.unpacked.iter().flat_map(|image| &image.env);
-    let env = image.chain(&known.record.asked.env);
+    let image = state.record.unpacked.iter().flat_map(|image| &image.env);
+    let env = image.chain(&state.record.asked.env);
     Details {
-        posture: in_force(&known, state_dir, probe.as_ref()),
-        death: death(&known, state_dir),
+        posture: in_force(&state, state_dir, probe.as_ref()),
+        death: death(&state, state_dir),
         env_names: env.map(|(key, _)| key.clone()).collect(),
         work_dir: sandbox.work_dir.to_string(),
         sandbox,
@@ -38,11 +38,11 @@ pub(super) async fn details(
 }
 
 fn in_force(
-    known: &Known,
+    state: &SandboxState,
     state_dir: &StateDir,
     probe: Option<&HashMap<String, String>>,
 ) -> Posture {
-    let record = &known.record;
+    let record = &state.record;
     let mut posture = Posture {
         caps: Vec::new(),
         no_new_privileges: true,
@@ -51,19 +51,19 @@ fn in_force(
         user: format!("{}:{}", record.uid, record.gid),
         init: true,
         interfaces: None,
-        mounts: mounts(known, state_dir),
+        mounts: mounts(state, state_dir),
         verified: probe.is_some(),
         gaps: Vec::new(),
     };
     if let Some(probe) = probe {
         posture::overrule(&mut posture, probe);
     }
-    posture.gaps = gaps(&posture, known);
+    posture.gaps = gaps(&posture, state);
     posture
 }
 
-fn mounts(known: &Known, state_dir: &StateDir) -> Vec<MountInfo> {
-    let asked = &known.record.asked;
+fn mounts(state: &SandboxState, state_dir: &StateDir) -> Vec<MountInfo> {
+    let asked = &state.record.asked;
     let memory = |target: &str, size: u64| MountInfo {
         kind: "tmpfs".to_owned(),
         source: format!("size={size}"),
@@ -83,7 +83,7 @@ fn mounts(known: &Known, state_dir: &StateDir) -> Vec<MountInfo> {
     ];
     let work_dir = asked.work_dir();
     if !asked.mounts.iter().any(|mount| mount.target() == work_dir) {
-        let folder = state_dir.folder(&known.record.id).join(WORKSPACE);
+        let folder = state_dir.folder(&state.record.id).join(WORKSPACE);
         let volume = MountInfo {
             kind: "volume".to_owned(),
             ..bind(
@@ -117,8 +117,8 @@ fn mounts(known: &Known, state_dir: &StateDir) -> Vec<MountInfo> {
 }
 
 /// Names everything that is weaker than the hardened default.
-fn gaps(posture: &Posture, known: &Known) -> Vec<String> {
-    let asked = &known.record.asked;
+fn gaps(posture: &Posture, state: &SandboxState) -> Vec<String> {
+    let asked = &state.record.asked;
     let writable = asked.mounts.iter().any(|mount| !mount.read_only);
     let checks = [
         (
@@ -138,7 +138,7 @@ fn gaps(posture: &Posture, known: &Known) -> Vec<String> {
             "the root file system is writable".to_owned(),
         ),
         (
-            known.record.uid == 0,
+            state.record.uid == 0,
             "processes run as root of the sandbox".to_owned(),
         ),
         (
@@ -162,15 +162,15 @@ fn gaps(posture: &Posture, known: &Known) -> Vec<String> {
         ),
     ];
     let open = checks.into_iter().filter(|(is_gap, _)| *is_gap);
-    let limits = known.run.iter().flat_map(|run| run.gaps.iter().cloned());
+    let limits = state.run.iter().flat_map(|run| run.gaps.iter().cloned());
     open.map(|(_, text)| text).chain(limits).collect()
 }
 
-fn death(known: &Known, state_dir: &StateDir) -> Option<Death> {
-    if known.phase.is_live() {
+fn death(state: &SandboxState, state_dir: &StateDir) -> Option<Death> {
+    if state.phase.is_live() {
         return None;
     }
-    let file = state_dir.folder(&known.record.id).join(wire::KEEPER_DEATH);
+    let file = state_dir.folder(&state.record.id).join(wire::KEEPER_DEATH);
     let at = fs::read_to_string(file).ok()?.trim().parse().ok()?;
     Some(Death {
         cause: "signal".to_owned(),

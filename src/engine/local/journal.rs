@@ -18,8 +18,8 @@ use crate::guest::wire::{self, JournalEvent, JournalLine};
 
 /// From this size on the journal starts anew; the one before is kept.
 const LARGEST: u64 = 1 << 20;
-/// How often to look for keepers that were killed, which tell nobody.
-const LOOK: Duration = Duration::from_secs(2);
+/// How often to search for keepers that were killed, which tell nobody.
+const RESCAN: Duration = Duration::from_secs(2);
 
 /// The journal of a place.
 #[derive(Debug, Clone)]
@@ -46,7 +46,7 @@ impl Journal {
     }
 
     /// Notes that something happened; a journal that cannot be written costs nothing but the memory of it.
-    pub(super) fn note(&self, id: &str, name: &str, what: &EngineEventKind) {
+    pub(super) fn append(&self, id: &str, name: &str, what: &EngineEventKind) {
         let Some((event, detail)) = event_of(what) else {
             return;
         };
@@ -89,15 +89,15 @@ impl Journal {
         })
     }
 
-    /// Streams what happens from now on; `look` finds sandboxes that ended without a word.
-    pub(super) fn follow(&self, look: Look) -> Result<BoxStream<'static, Result<EngineEvent>>> {
+    /// Streams what happens from now on; `rescan` finds sandboxes that ended without a word.
+    pub(super) fn follow(&self, rescan: Rescan) -> Result<BoxStream<'static, Result<EngineEvent>>> {
         let broken = |error: std::io::Error| {
             EngineError::internal(format!(
                 "watching {} failed: {error}",
                 self.folder.display()
             ))
         };
-        let follower = Follower::new(self.clone(), look).map_err(broken)?;
+        let follower = Follower::new(self.clone(), rescan).map_err(broken)?;
         let batches = stream::unfold(follower, |mut follower| async move {
             let batch = follower.next().await;
             Some((stream::iter(batch.into_iter().map(Ok)), follower))
@@ -106,19 +106,19 @@ impl Journal {
     }
 }
 
-/// A look for sandboxes that ended without a word; it may block.
-pub(super) type Look = Arc<dyn Fn() + Send + Sync>;
+/// A search for sandboxes that ended without a word; it may block.
+pub(super) type Rescan = Arc<dyn Fn() + Send + Sync>;
 
 /// Reads the journal as it grows.
 struct Follower {
     journal: Journal,
     changes: pipe::Receiver,
-    look: Look,
+    rescan: Rescan,
     at: u64,
 }
 
 impl Follower {
-    fn new(journal: Journal, look: Look) -> std::io::Result<Self> {
+    fn new(journal: Journal, rescan: Rescan) -> std::io::Result<Self> {
         let changes = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
         let flags = WatchFlags::MODIFY | WatchFlags::CREATE | WatchFlags::MOVED_TO;
         inotify::add_watch(&changes, &journal.folder, flags)?;
@@ -127,7 +127,7 @@ impl Follower {
             journal,
             // The kernel tells changes like a pipe.
             changes: pipe::Receiver::from_owned_fd_unchecked(changes)?,
-            look,
+            rescan,
             at,
         })
     }
@@ -135,13 +135,13 @@ impl Follower {
     /// Waits until something was added.
     async fn next(&mut self) -> Vec<EngineEvent> {
         loop {
-            let news = self.news();
-            if !news.is_empty() {
-                return news;
+            let new = self.read_new();
+            if !new.is_empty() {
+                return new;
             }
-            if tokio::time::timeout(LOOK, self.changed()).await.is_err() {
-                let look = Arc::clone(&self.look);
-                let _ = tokio::task::spawn_blocking(move || look()).await;
+            if tokio::time::timeout(RESCAN, self.changed()).await.is_err() {
+                let rescan = Arc::clone(&self.rescan);
+                let _ = tokio::task::spawn_blocking(move || rescan()).await;
             }
         }
     }
@@ -152,7 +152,7 @@ impl Follower {
         let _ = self.changes.read(&mut events).await;
     }
 
-    fn news(&mut self) -> Vec<EngineEvent> {
+    fn read_new(&mut self) -> Vec<EngineEvent> {
         let Ok(mut file) = File::open(self.journal.file()) else {
             return Vec::new();
         };
@@ -243,7 +243,7 @@ mod tests {
         ];
         let begun = Utc::now() - chrono::TimeDelta::seconds(1);
         for what in &all {
-            journal.note("id", "name of it", what);
+            journal.append("id", "name of it", what);
         }
         let read = journal.since(begun);
         let whats: Vec<EngineEventKind> = read.iter().map(|h| h.what.clone()).collect();

@@ -53,11 +53,11 @@ pub(super) fn start(guest: &Path, folder: &Path) -> io::Result<Child> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
-    spawned(&mut command)
+    spawn_when_closed(&mut command)
 }
 
 /// Gives a keeper its plan and waits until the sandbox stands; the error is the keeper's own words.
-pub(super) fn brief(mut child: Child, plan: &Plan) -> io::Result<()> {
+pub(super) fn send_plan(mut child: Child, plan: &Plan) -> io::Result<()> {
     if let Some(mut stdin) = child.stdin.take() {
         stdin.write_all(plan.encode().as_bytes())?;
     }
@@ -105,7 +105,7 @@ pub(super) fn ask(folder: &Path, request: &KeeperRequest) -> io::Result<Option<K
     match BufReader::new(&socket).read_line(&mut line) {
         Ok(0) => Ok(None),
         Ok(_) => {
-            KeeperAnswer::parse(&line).map_or_else(|| Err(nonsense()), |answer| Ok(Some(answer)))
+            KeeperAnswer::parse(&line).map_or_else(|| Err(bad_answer()), |answer| Ok(Some(answer)))
         }
         Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(None),
         Err(error) => Err(error),
@@ -116,7 +116,7 @@ fn send(socket: &mut UnixStream, request: &KeeperRequest) -> io::Result<()> {
     socket.write_all(format!("{}\n", request.encode()).as_bytes())
 }
 
-fn nonsense() -> io::Error {
+fn bad_answer() -> io::Error {
     io::Error::other("its keeper talks nonsense")
 }
 
@@ -141,7 +141,7 @@ pub(super) fn end(folder: &Path, request: &KeeperRequest) -> io::Result<()> {
 
 /// Starts a program that was put there a moment ago. A child that another thread has just forked may hold it open for writing
 /// until it becomes what it is meant to be; the kernel runs no such file, and it is over in no time.
-fn spawned(command: &mut Command) -> io::Result<Child> {
+fn spawn_when_closed(command: &mut Command) -> io::Result<Child> {
     let end = Instant::now() + BUSY;
     loop {
         match command.spawn() {

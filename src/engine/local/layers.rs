@@ -32,7 +32,7 @@ const HIDES_ALL_BELOW: &[u8] = b".wh..wh..opq";
 const OF_TOOLS: &[u8] = b".wh..wh.";
 
 /// A root that grows.
-pub(super) struct Root {
+pub(super) struct RootBuilder {
     top: OwnedFd,
     bytes_left: u64,
     entries_left: u64,
@@ -42,7 +42,7 @@ pub(super) struct Root {
     last: Option<(Vec<u8>, Rc<OwnedFd>)>,
 }
 
-impl Root {
+impl RootBuilder {
     /// Begins with an empty folder.
     pub(super) fn begin(folder: &Path) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -1,7 +1,7 @@
 //! The local engine: sandboxes that sandtop makes itself, from namespaces, cgroups and a system call filter. No daemon, no image.
 //!
 //! ```text
-//! LocalEngine ── life ─────── state_dir (folders, lock), record, journal
+//! LocalEngine ── lifecycle ─────── state_dir (folders, lock), record, journal
 //!     │            └───────── plan ← image (oci, layers, unpacked), cgroups, filter, users
 //!     │                         │ lines of words, once
 //!     └─ Guests ── transport ── keeper (guest program, one process for each sandbox)
@@ -10,7 +10,6 @@
 //!
 //! Isolation is that of the host's kernel, like other engines of this kind; it is not a virtual machine.
 
-mod calls;
 mod cgroups;
 mod checks;
 mod doctor;
@@ -19,20 +18,21 @@ mod filter;
 mod hierarchies;
 mod image;
 mod inspect;
+mod introspect;
 mod journal;
 mod keeper;
 mod layers;
-mod life;
+mod lifecycle;
 mod limits;
-mod look;
 mod oci;
 mod package_sets;
 mod plan;
 mod record;
-mod scope;
 mod state_dir;
 mod stats;
 mod streams;
+mod syscalls;
+mod systemd_scope;
 mod transport;
 mod unpacked;
 mod users;
@@ -54,13 +54,13 @@ use crate::domain::{
 };
 use crate::protocol::{FileOp, Leftover, LifecycleOp, SessionInfo};
 use journal::Journal;
-use life::{Known, Life};
+use lifecycle::{Lifecycle, SandboxState};
 use state_dir::StateDir;
 
 /// Sandboxes of this machine.
 pub struct LocalEngine {
     host: HostName,
-    life: Life,
+    lifecycle: Lifecycle,
     guests: Guests,
     /// Why this engine was chosen.
     why: String,
@@ -73,57 +73,63 @@ impl LocalEngine {
         let state_dir = StateDir::new(state, scope);
         let journal = Journal::new(state_dir.scope(), host.clone());
         Self {
-            guests: Guests::new(transport::Local::new(state_dir.clone())),
-            life: Life { state_dir, journal },
+            guests: Guests::new(transport::LocalTransport::new(state_dir.clone())),
+            lifecycle: Lifecycle { state_dir, journal },
             host,
             why: why.into(),
         }
     }
 
     /// Runs something that may block, to its end even when nobody waits for it any more.
-    async fn apart<T: Send + 'static>(
+    async fn run_blocking<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Life) -> T + Send + 'static,
+        work: impl FnOnce(&Lifecycle) -> T + Send + 'static,
     ) -> Result<T> {
-        let life = self.life.clone();
-        let done = tokio::task::spawn_blocking(move || work(&life)).await;
+        let lifecycle = self.lifecycle.clone();
+        let done = tokio::task::spawn_blocking(move || work(&lifecycle)).await;
         done.map_err(|error| EngineError::internal(format!("a task of the engine failed: {error}")))
     }
 
     /// Looks at what is there. In a program with one thread, which a verb is, nothing goes on beside it anyway.
-    async fn look<T: Send + 'static>(
+    async fn query<T: Send + 'static>(
         &self,
-        look: impl FnOnce(&Life) -> T + Send + 'static,
+        query: impl FnOnce(&Lifecycle) -> T + Send + 'static,
     ) -> Result<T> {
         match Handle::current().runtime_flavor() {
-            RuntimeFlavor::CurrentThread => Ok(look(&self.life)),
-            _ => self.apart(look).await,
+            RuntimeFlavor::CurrentThread => Ok(query(&self.lifecycle)),
+            _ => self.run_blocking(query).await,
         }
     }
 
-    async fn find(&self, id: &SandboxId) -> Result<Known> {
+    async fn find(&self, id: &SandboxId) -> Result<SandboxState> {
         let id = id.as_str().to_owned();
-        self.look(move |life| life.find(&id)).await?
+        self.query(move |lifecycle| lifecycle.find(&id)).await?
     }
 
     /// Makes a sandbox and removes it again, to know that it can be done.
-    async fn trial(&self) -> Result<()> {
-        let spec = look::trial_spec().ok_or_else(|| EngineError::internal("no name was found"))?;
+    async fn try_engine(&self) -> Result<()> {
+        let spec =
+            introspect::trial_spec().ok_or_else(|| EngineError::internal("no name was found"))?;
         let made = self.create(&spec, &Notes::none()).await?;
         let gone = LifecycleOp::Remove { force: true };
         self.act(&made.reference.id, gone).await
     }
 
     /// Notes the beginning and the end of a command.
-    fn noted(&self, known: &Known, spec: &ExecSpec, mut exec: RunningExec) -> RunningExec {
-        let (id, name) = (known.record.id.clone(), known.record.asked.name.clone());
+    fn record_in_journal(
+        &self,
+        state: &SandboxState,
+        spec: &ExecSpec,
+        mut exec: RunningExec,
+    ) -> RunningExec {
+        let (id, name) = (state.record.id.clone(), state.record.asked.name.clone());
         let command = spec.argv.join(" ");
-        let journal = self.life.journal.clone();
-        journal.note(&id, &name, &EngineEventKind::Exec { command });
+        let journal = self.lifecycle.journal.clone();
+        journal.append(&id, &name, &EngineEventKind::Exec { command });
         let noting = move |item: &ExecItem| {
             if let ExecItem::End(end) = item {
                 let exit_code = end.ended.exit_code().map(i64::from);
-                journal.note(&id, &name, &EngineEventKind::ExecEnded { exit_code });
+                journal.append(&id, &name, &EngineEventKind::ExecEnded { exit_code });
             }
         };
         exec.items = exec.items.inspect(noting).boxed();
@@ -150,20 +156,20 @@ impl Engine for LocalEngine {
     }
 
     async fn diagnose(&self) -> Vec<Check> {
-        let (trial, why) = (self.trial().await, self.why.clone());
+        let (trial, why) = (self.try_engine().await, self.why.clone());
         let checks = self
-            .apart(move |life| doctor::checks(life, &why, trial))
+            .run_blocking(move |lifecycle| doctor::checks(lifecycle, &why, trial))
             .await;
         checks.unwrap_or_else(|error| vec![Check::fail("engine", error.message, "try again")])
     }
 
     async fn list(&self) -> Result<Vec<Sandbox>> {
-        let known = self.look(Life::list).await?.into_iter();
-        Ok(known
-            .map(|known| {
-                known
+        let state = self.query(Lifecycle::list).await?.into_iter();
+        Ok(state
+            .map(|state| {
+                state
                     .record
-                    .sandbox(&self.host, known.phase, known.run.as_ref())
+                    .sandbox(&self.host, state.phase, state.run.as_ref())
             })
             .collect())
     }
@@ -171,36 +177,40 @@ impl Engine for LocalEngine {
     async fn create(&self, spec: &SandboxSpec, notes: &Notes) -> Result<Sandbox> {
         notes.send(format!("creating {}", spec.name), 0, None);
         let (spec, notes) = (spec.clone(), notes.clone());
-        let record = self.apart(move |life| life.create(&spec, &notes)).await??;
-        let run = self.life.state_dir.run(&record.id);
+        let record = self
+            .run_blocking(move |lifecycle| lifecycle.create(&spec, &notes))
+            .await??;
+        let run = self.lifecycle.state_dir.run(&record.id);
         Ok(record.sandbox(&self.host, Phase::Running, run.as_ref()))
     }
 
     async fn discard(&self, spec: &SandboxSpec) -> Result<()> {
         let token = spec.token.clone();
-        self.apart(move |life| life.discard(&token)).await?
+        self.run_blocking(move |lifecycle| lifecycle.discard(&token))
+            .await?
     }
 
     async fn act(&self, id: &SandboxId, action: LifecycleOp) -> Result<()> {
         let id = id.as_str().to_owned();
-        self.apart(move |life| life.act(&id, action)).await?
+        self.run_blocking(move |lifecycle| lifecycle.act(&id, action))
+            .await?
     }
 
     async fn inspect(&self, id: &SandboxId) -> Result<Details> {
-        let known = self.find(id).await?;
-        Ok(inspect::details(known, &self.guests, &self.life.state_dir, &self.host).await)
+        let state = self.find(id).await?;
+        Ok(inspect::details(state, &self.guests, &self.lifecycle.state_dir, &self.host).await)
     }
 
     async fn exec(&self, id: &SandboxId, spec: &ExecSpec) -> Result<RunningExec> {
         let exec = self.guests.exec(id, spec).await?;
-        let record = self.life.state_dir.record(id.as_str());
-        let known = record.map(|record| Known {
+        let record = self.lifecycle.state_dir.record(id.as_str());
+        let state = record.map(|record| SandboxState {
             record,
             phase: Phase::Running,
             run: None,
         });
-        Ok(match known {
-            Some(known) => self.noted(&known, spec, exec),
+        Ok(match state {
+            Some(state) => self.record_in_journal(&state, spec, exec),
             None => exec,
         })
     }
@@ -214,8 +224,14 @@ impl Engine for LocalEngine {
     }
 
     async fn leftovers(&self) -> Result<Vec<Leftover>> {
-        let all = |life: &Life| [package_sets::leftovers(life), unpacked::leftovers(life)].concat();
-        self.apart(all).await
+        let all = |lifecycle: &Lifecycle| {
+            [
+                package_sets::leftovers(lifecycle),
+                unpacked::leftovers(lifecycle),
+            ]
+            .concat()
+        };
+        self.run_blocking(all).await
     }
 
     async fn remove_leftover(&self, leftover: &Leftover) -> Result<()> {
@@ -223,7 +239,7 @@ impl Engine for LocalEngine {
             return self.remove_package_set(&leftover.name).await;
         }
         let digest = leftover.name.clone();
-        self.apart(move |life| unpacked::remove(life, &digest))
+        self.run_blocking(move |lifecycle| unpacked::remove(lifecycle, &digest))
             .await?
     }
 
@@ -233,28 +249,29 @@ impl Engine for LocalEngine {
 
     async fn image_key(&self, image: &str, _notes: &Notes) -> Result<String> {
         let image = image.to_owned();
-        self.apart(move |_| package_sets::image_key(&image)).await?
+        self.run_blocking(move |_| package_sets::image_key(&image))
+            .await?
     }
 
     async fn package_sets(&self) -> Result<Vec<PackageSet>> {
-        self.apart(package_sets::list).await
+        self.run_blocking(package_sets::list).await
     }
 
     async fn create_package_set(&self, new: &PackageSet) -> Result<()> {
         let new = new.clone();
-        self.apart(move |life| package_sets::make(life, &new))
+        self.run_blocking(move |lifecycle| package_sets::make(lifecycle, &new))
             .await?
     }
 
     async fn complete_package_set(&self, done: &PackageSet) -> Result<()> {
         let done = done.clone();
-        self.apart(move |life| package_sets::keep(life, &done))
+        self.run_blocking(move |lifecycle| package_sets::mark_complete(lifecycle, &done))
             .await?
     }
 
     async fn remove_package_set(&self, name: &str) -> Result<()> {
         let name = name.to_owned();
-        self.apart(move |life| package_sets::remove(life, &name))
+        self.run_blocking(move |lifecycle| package_sets::remove(lifecycle, &name))
             .await?
     }
 
@@ -263,27 +280,28 @@ impl Engine for LocalEngine {
     }
 
     async fn samples(&self, sandbox: &Sandbox) -> Result<BoxStream<'static, Result<Sample>>> {
-        let known = self.find(&sandbox.reference.id).await?;
-        Ok(stats::stream(stats::Source {
-            folder: self.life.state_dir.folder(&known.record.id),
-            cgroups: known.run.map(|run| run.cgroups).unwrap_or_default(),
-            limits: known.record.asked.limits,
+        let state = self.find(&sandbox.reference.id).await?;
+        Ok(stats::stream(stats::StatsSource {
+            folder: self.lifecycle.state_dir.folder(&state.record.id),
+            cgroups: state.run.map(|run| run.cgroups).unwrap_or_default(),
+            limits: state.record.asked.limits,
         }))
     }
 
     async fn events(&self) -> Result<BoxStream<'static, Result<EngineEvent>>> {
-        let prepared = self.life.state_dir.prepare();
+        let prepared = self.lifecycle.state_dir.prepare();
         prepared.map_err(|error| {
             EngineError::internal(format!("preparing the state directory failed: {error}"))
         })?;
-        let life = self.life.clone();
-        self.life
+        let lifecycle = self.lifecycle.clone();
+        self.lifecycle
             .journal
-            .follow(Arc::new(move || drop(life.list())))
+            .follow(Arc::new(move || drop(lifecycle.list())))
     }
 
     async fn events_since(&self, since: DateTime<Utc>) -> Result<Vec<EngineEvent>> {
-        self.apart(move |life| life.journal.since(since)).await
+        self.run_blocking(move |lifecycle| lifecycle.journal.since(since))
+            .await
     }
 
     async fn processes(&self, id: &SandboxId) -> Result<Vec<Process>> {
@@ -296,12 +314,12 @@ impl Engine for LocalEngine {
     }
 
     async fn changes(&self, id: &SandboxId) -> Result<Changes> {
-        let known = self.find(id).await?;
-        look::changes(&known, &self.guests, id).await
+        let state = self.find(id).await?;
+        introspect::changes(&state, &self.guests, id).await
     }
 
     async fn images(&self) -> Result<Vec<Image>> {
-        self.apart(look::images).await
+        self.run_blocking(introspect::images).await
     }
 
     async fn file(&self, id: &SandboxId, op: &FileOp) -> Result<Vec<FileEntry>> {

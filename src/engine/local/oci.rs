@@ -88,7 +88,7 @@ struct Settings {
 }
 
 /// Says what is wrong with an image, and how to get a whole one.
-pub(super) fn broken(message: String) -> EngineError {
+pub(super) fn bad_image(message: String) -> EngineError {
     EngineError::new(FailureKind::ImageMissing, message).with_hint(
         "copy the image there again, for example `skopeo copy docker://NAME oci:FOLDER:TAG`",
     )
@@ -103,13 +103,13 @@ pub(super) fn is_layout(folder: &Path) -> bool {
 pub(super) fn find(folder: &Path, tag: Option<&str>) -> Result<Packed> {
     let blobs = folder.join("blobs").join("sha256");
     let shown = folder.display();
-    let index: Index = parsed("index.json", &text_of(&folder.join("index.json"))?)?;
+    let index: Index = parse("index.json", &text_of(&folder.join("index.json"))?)?;
     let is_meant = |one: &&Descriptor| tag.is_none_or(|tag| one.is_called(tag));
     let meant: Vec<&Descriptor> = index.manifests.iter().filter(is_meant).collect();
     if meant.is_empty() {
         let wanted = tag.map_or_else(String::new, |tag| format!(" called {tag}"));
         let names = names(&index.manifests);
-        return Err(broken(format!(
+        return Err(bad_image(format!(
             "{shown} holds no image{wanted}; it has: {names}"
         )));
     }
@@ -121,7 +121,7 @@ pub(super) fn find(folder: &Path, tag: Option<&str>) -> Result<Packed> {
     fitting.dedup_by(|a, b| a.digest == b.digest);
     match fitting.as_slice() {
         [one] => open(&blobs, one),
-        [] => Err(broken(format!(
+        [] => Err(bad_image(format!(
             "{shown} holds no image for linux/{}",
             architecture()
         ))),
@@ -157,21 +157,21 @@ fn gather(blobs: &Path, from: &Descriptor, depth: u32, found: &mut Vec<Descripto
     if !INDEXES.contains(&from.media_type.as_str()) || depth == 0 {
         return Ok(());
     }
-    let index: Index = parsed(&from.digest, &from.text(blobs)?)?;
+    let index: Index = parse(&from.digest, &from.text(blobs)?)?;
     let mut below = index.manifests.iter();
     below.try_for_each(|one| gather(blobs, one, depth - 1, found))
 }
 
 fn open(blobs: &Path, manifest: &Descriptor) -> Result<Packed> {
-    let Manifest { config, layers } = parsed(&manifest.digest, &manifest.text(blobs)?)?;
-    let about: Config = parsed(&config.digest, &config.text(blobs)?)?;
+    let Manifest { config, layers } = parse(&manifest.digest, &manifest.text(blobs)?)?;
+    let about: Config = parse(&config.digest, &config.text(blobs)?)?;
     if !about.platform.fits() {
         let Platform {
             os,
             architecture: made_for,
         } = about.platform;
         let here = architecture();
-        return Err(broken(format!(
+        return Err(bad_image(format!(
             "the image is for {os}/{made_for}; this machine runs linux/{here}"
         )));
     }
@@ -206,7 +206,7 @@ impl Packed {
                 "copy it with gzip: `skopeo copy --dest-compress-format gzip oci:FOLDER oci:OTHER`",
             ));
         }
-        layer.opened(&self.blobs)
+        layer.open_checked(&self.blobs)
     }
 }
 
@@ -236,7 +236,7 @@ impl Descriptor {
             .strip_prefix("sha256:")
             .filter(|hex| is_hex(hex));
         hex.ok_or_else(|| {
-            broken(format!(
+            bad_image(format!(
                 "the image uses the digest {}, which is not sha256",
                 self.digest
             ))
@@ -244,10 +244,10 @@ impl Descriptor {
     }
 
     /// Opens the file, at its beginning, after reading all of it.
-    fn opened(&self, blobs: &Path) -> Result<File> {
+    fn open_checked(&self, blobs: &Path) -> Result<File> {
         let path = blobs.join(self.hex()?);
         let failed = |error: io::Error| {
-            broken(format!(
+            bad_image(format!(
                 "reading {} of the image failed: {error}",
                 self.digest
             ))
@@ -256,7 +256,7 @@ impl Descriptor {
         let about = fs::metadata(&path).map_err(failed)?;
         if !about.is_file() || about.len() != self.size {
             let (has, size) = (about.len(), self.size);
-            return Err(broken(format!(
+            return Err(bad_image(format!(
                 "{} of the image has {has} bytes instead of {size}",
                 self.digest
             )));
@@ -271,7 +271,7 @@ impl Descriptor {
             }
         }
         if self.hex()? != format!("{:x}", hash.finalize()) {
-            return Err(broken(format!(
+            return Err(bad_image(format!(
                 "{} of the image does not hold what its digest says",
                 self.digest
             )));
@@ -283,15 +283,18 @@ impl Descriptor {
     /// Reads a description.
     fn text(&self, blobs: &Path) -> Result<Vec<u8>> {
         if self.size > MOST_TEXT {
-            return Err(broken(format!(
+            return Err(bad_image(format!(
                 "{} of the image is too large for a description",
                 self.digest
             )));
         }
         let mut text = Vec::new();
-        let read = self.opened(blobs)?.take(MOST_TEXT).read_to_end(&mut text);
+        let read = self
+            .open_checked(blobs)?
+            .take(MOST_TEXT)
+            .read_to_end(&mut text);
         read.map_err(|error| {
-            broken(format!(
+            bad_image(format!(
                 "reading {} of the image failed: {error}",
                 self.digest
             ))
@@ -311,13 +314,13 @@ pub(super) fn is_hex(text: &str) -> bool {
 fn text_of(file: &Path) -> Result<Vec<u8>> {
     let mut text = Vec::new();
     let read = File::open(file).and_then(|file| file.take(MOST_TEXT).read_to_end(&mut text));
-    read.map_err(|error| broken(format!("reading {} failed: {error}", file.display())))?;
+    read.map_err(|error| bad_image(format!("reading {} failed: {error}", file.display())))?;
     Ok(text)
 }
 
-fn parsed<T: DeserializeOwned>(what: &str, text: &[u8]) -> Result<T> {
+fn parse<T: DeserializeOwned>(what: &str, text: &[u8]) -> Result<T> {
     let parsed = serde_json::from_slice(text);
-    parsed.map_err(|error| broken(format!("{what} of the image cannot be understood: {error}")))
+    parsed.map_err(|error| bad_image(format!("{what} of the image cannot be understood: {error}")))
 }
 
 /// Names this machine's processor as images do.

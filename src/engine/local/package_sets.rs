@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use chrono::{TimeDelta, Utc};
 
-use super::image::{Found, Image};
-use super::life::Life;
+use super::image::{ImageRoot, ResolvedImage};
+use super::lifecycle::Lifecycle;
 use super::record::{self, Record};
 use super::state_dir::{self, StateDir};
 use crate::domain::{Access, PackageSet, SandboxSpec};
@@ -43,7 +43,7 @@ fn folder(state_dir: &StateDir, name: &str) -> PathBuf {
     state_dir.scope().join("shelves").join(name)
 }
 
-fn failed(tried: &str, error: &io::Error) -> EngineError {
+fn failure(tried: &str, error: &io::Error) -> EngineError {
     let kind = match error.kind() {
         io::ErrorKind::StorageFull => FailureKind::NoSpace,
         io::ErrorKind::PermissionDenied => FailureKind::Denied,
@@ -63,73 +63,78 @@ fn check_name(name: &str) -> Result<()> {
 }
 
 /// Lists the package sets, the oldest first.
-pub(super) fn list(life: &Life) -> Vec<PackageSet> {
-    let entries = fs::read_dir(life.state_dir.scope().join("shelves"));
+pub(super) fn list(lifecycle: &Lifecycle) -> Vec<PackageSet> {
+    let entries = fs::read_dir(lifecycle.state_dir.scope().join("shelves"));
     let entries = entries.into_iter().flatten().flatten();
-    let read =
-        |entry: fs::DirEntry| -> Option<PackageSet> { record::kept(&entry.path().join(ABOUT)) };
+    let read = |entry: fs::DirEntry| -> Option<PackageSet> {
+        record::read_json(&entry.path().join(ABOUT))
+    };
     let mut all: Vec<PackageSet> = entries.filter_map(read).collect();
     all.sort_by(|a, b| (a.made_at, &a.name).cmp(&(b.made_at, &b.name)));
     all
 }
 
 /// Makes an empty package set.
-pub(super) fn make(life: &Life, set: &PackageSet) -> Result<()> {
+pub(super) fn make(lifecycle: &Lifecycle, set: &PackageSet) -> Result<()> {
     check_name(&set.name)?;
-    let files = files(&life.state_dir, &set.name);
-    let made = life.state_dir.prepare().and_then(|()| {
+    let files = files(&lifecycle.state_dir, &set.name);
+    let made = lifecycle.state_dir.prepare().and_then(|()| {
         fs::create_dir_all(&files)?;
         fs::set_permissions(&files, fs::Permissions::from_mode(0o755))
     });
-    made.map_err(|error| failed("making a place for packages", &error))?;
-    keep(life, set)
+    made.map_err(|error| failure("making a place for packages", &error))?;
+    mark_complete(lifecycle, set)
 }
 
 /// Marks a package set as complete.
-pub(super) fn keep(life: &Life, set: &PackageSet) -> Result<()> {
-    let about = folder(&life.state_dir, &set.name).join(ABOUT);
-    let kept = record::keep(&about, set);
-    kept.map_err(|error| failed("noting what packages there are", &error))
+pub(super) fn mark_complete(lifecycle: &Lifecycle, set: &PackageSet) -> Result<()> {
+    let about = folder(&lifecycle.state_dir, &set.name).join(ABOUT);
+    let written = record::write_json(&about, set);
+    written.map_err(|error| failure("noting what packages there are", &error))
 }
 
 /// Gives a package set that is to be filled to the user of the sandbox that fills it.
-pub(super) fn hand_over(state_dir: &StateDir, spec: &SandboxSpec, record: &Record) -> Result<()> {
+pub(super) fn give_to_user(
+    state_dir: &StateDir,
+    spec: &SandboxSpec,
+    record: &Record,
+) -> Result<()> {
     match &spec.packages {
         Some(set) if set.access == Access::ReadWrite => {
-            let done = super::life::hand_over(record, &files(state_dir, &set.name));
-            done.map_err(|error| failed("handing over the place for packages", &error))
+            let done = super::lifecycle::give_to_user(record, &files(state_dir, &set.name));
+            done.map_err(|error| failure("handing over the place for packages", &error))
         }
         _ => Ok(()),
     }
 }
 
 /// Tells whether a sandbox sees a package set.
-fn is_used(life: &Life, name: &str) -> bool {
-    let files = files(&life.state_dir, name);
-    let records = life.state_dir.records();
+fn is_used(lifecycle: &Lifecycle, name: &str) -> bool {
+    let files = files(&lifecycle.state_dir, name);
+    let records = lifecycle.state_dir.records();
     let mut mounts = records.iter().flat_map(|record| &record.asked.mounts);
     mounts.any(|mount| mount.source == files)
 }
 
 /// Removes a package set.
-pub(super) fn remove(life: &Life, name: &str) -> Result<()> {
+pub(super) fn remove(lifecycle: &Lifecycle, name: &str) -> Result<()> {
     check_name(name)?;
-    let lock = life.state_dir.lock_scope();
-    let _lock = lock.map_err(|error| failed("waiting for other processes of sandtop", &error))?;
-    if is_used(life, name) {
+    let lock = lifecycle.state_dir.lock_scope();
+    let _lock = lock.map_err(|error| failure("waiting for other processes of sandtop", &error))?;
+    if is_used(lifecycle, name) {
         let words = "removing installed packages: a sandbox sees them";
         return Err(EngineError::new(FailureKind::Conflict, words));
     }
-    let removed = state_dir::remove_all(&folder(&life.state_dir, name));
-    removed.map_err(|error| failed("removing installed packages", &error))
+    let removed = state_dir::remove_all(&folder(&lifecycle.state_dir, name));
+    removed.map_err(|error| failure("removing installed packages", &error))
 }
 
 /// Lists unfinished package sets that nobody works on.
-pub(super) fn leftovers(life: &Life) -> Vec<Leftover> {
+pub(super) fn leftovers(lifecycle: &Lifecycle) -> Vec<Leftover> {
     let is_left = |set: &PackageSet| {
-        !set.complete && Utc::now() - set.made_at > YOUNG && !is_used(life, &set.name)
+        !set.complete && Utc::now() - set.made_at > YOUNG && !is_used(lifecycle, &set.name)
     };
-    let left = list(life).into_iter().filter(is_left);
+    let left = list(lifecycle).into_iter().filter(is_left);
     left.map(|set| Leftover {
         kind: KIND.to_owned(),
         name: set.name,
@@ -139,9 +144,9 @@ pub(super) fn leftovers(life: &Life) -> Vec<Leftover> {
 
 /// Names what decides over packages: where programs come from, and which interpreters these are.
 pub(super) fn image_key(image: &str) -> Result<String> {
-    let root = match Image::find(image)? {
-        Found::Ready(root) => root,
-        Found::Packed(packed) => return Ok(packed.digest),
+    let root = match ImageRoot::resolve(image)? {
+        ResolvedImage::Ready(root) => root,
+        ResolvedImage::Packed(packed) => return Ok(packed.digest),
     };
     let mut words = vec![image.to_owned(), std::env::consts::ARCH.to_owned()];
     for program in INTERPRETERS {

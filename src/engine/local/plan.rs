@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::cgroups::Cgroups;
 use super::filter::{self, Memory};
-use super::image::Image;
+use super::image::ImageRoot;
 use super::limits;
 use super::record::Record;
 use crate::domain::{HOST_IMAGE, Limits, Network, SandboxPath};
@@ -121,7 +121,7 @@ fn as_path(path: &SandboxPath) -> PathBuf {
 /// What a plan is made from.
 pub(super) struct Parts<'a> {
     pub(super) record: &'a Record,
-    pub(super) image: &'a Image,
+    pub(super) image: &'a ImageRoot,
     pub(super) cgroups: &'a Cgroups,
     /// The sandbox's folder.
     pub(super) folder: &'a Path,
@@ -144,7 +144,7 @@ pub(super) fn plan(parts: &Parts<'_>) -> Plan {
         ..Plan::default()
     });
     bounds(&mut plan.0, parts);
-    parts.image.show(&mut plan, &taken(record));
+    parts.image.show(&mut plan, &reserved(record));
     if record.asked.image == HOST_IMAGE {
         accounts(&mut plan, record);
     }
@@ -215,7 +215,7 @@ pub(super) fn memory_counter(folder: &Path) -> PathBuf {
 }
 
 /// Places that belong to the sandbox itself; the image gives way.
-fn taken(record: &Record) -> BTreeSet<PathBuf> {
+fn reserved(record: &Record) -> BTreeSet<PathBuf> {
     let fixed = ["/proc", "/sys", "/dev", "/tmp", "/run", wire::GUEST_DIR];
     let mounts = record
         .asked

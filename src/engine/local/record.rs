@@ -51,7 +51,7 @@ pub(super) struct Asked {
     pub(super) limits: Limits,
     pub(super) network: Network,
     pub(super) env: Vec<(String, String)>,
-    pub(super) mounts: Vec<KeptMount>,
+    pub(super) mounts: Vec<MountRecord>,
     /// Escaped, since paths may hold any bytes.
     work_dir: String,
     pub(super) tmp_bytes: u64,
@@ -61,13 +61,13 @@ pub(super) struct Asked {
 
 /// A mount as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct KeptMount {
+pub(super) struct MountRecord {
     pub(super) source: PathBuf,
     target: String,
     pub(super) read_only: bool,
 }
 
-impl KeptMount {
+impl MountRecord {
     fn of(mount: &Mount) -> Self {
         Self {
             source: mount.source.clone(),
@@ -119,13 +119,13 @@ impl Asked {
 }
 
 /// The folders that were asked for, and the package set.
-fn mounts(spec: &SandboxSpec, state_dir: &StateDir) -> Vec<KeptMount> {
-    let set = spec.packages.as_ref().map(|set| KeptMount {
+fn mounts(spec: &SandboxSpec, state_dir: &StateDir) -> Vec<MountRecord> {
+    let set = spec.packages.as_ref().map(|set| MountRecord {
         source: package_sets::files(state_dir, &set.name),
         target: wire::escape(set.target.as_bytes()),
         read_only: set.access == Access::ReadOnly,
     });
-    spec.mounts.iter().map(KeptMount::of).chain(set).collect()
+    spec.mounts.iter().map(MountRecord::of).chain(set).collect()
 }
 
 impl Record {
@@ -156,13 +156,13 @@ fn network_name(network: &Network) -> &'static str {
 }
 
 /// Writes a file whole or not at all.
-pub(super) fn keep(file: &Path, value: &impl Serialize) -> io::Result<()> {
+pub(super) fn write_json(file: &Path, value: &impl Serialize) -> io::Result<()> {
     let fresh = file.with_extension("new");
     fs::write(&fresh, serde_json::to_vec_pretty(value)?)?;
     fs::rename(fresh, file)
 }
 
-/// Reads what [`keep`] wrote.
-pub(super) fn kept<T: DeserializeOwned>(file: &Path) -> Option<T> {
+/// Reads what [`write_json`] wrote.
+pub(super) fn read_json<T: DeserializeOwned>(file: &Path) -> Option<T> {
     serde_json::from_slice(&fs::read(file).ok()?).ok()
 }

@@ -79,7 +79,7 @@ impl StateDir {
         private_folder().create(&folder)?;
         File::create(folder.join(NEW))?;
         private_folder().create(folder.join(WORKSPACE))?;
-        record::keep(&folder.join(RECORD), record)?;
+        record::write_json(&folder.join(RECORD), record)?;
         Ok(folder)
     }
 
@@ -116,17 +116,17 @@ impl StateDir {
 
     /// Reads the record of one sandbox.
     pub(super) fn record(&self, id: &str) -> Option<Record> {
-        is_id(id).then(|| record::kept(&self.folder(id).join(RECORD)))?
+        is_id(id).then(|| record::read_json(&self.folder(id).join(RECORD)))?
     }
 
     /// Reads how a sandbox runs or ran last.
     pub(super) fn run(&self, id: &str) -> Option<Run> {
-        record::kept(&self.folder(id).join(RUN))
+        record::read_json(&self.folder(id).join(RUN))
     }
 
     /// Keeps how a sandbox runs.
-    pub(super) fn keep_run(&self, id: &str, run: &Run) -> io::Result<()> {
-        record::keep(&self.folder(id).join(RUN), run)
+    pub(super) fn write_run(&self, id: &str, run: &Run) -> io::Result<()> {
+        record::write_json(&self.folder(id).join(RUN), run)
     }
 
     /// Tells whether a sandbox is still being made, or never was finished.
@@ -135,27 +135,27 @@ impl StateDir {
     }
 
     /// Takes a sandbox off the list at once; its files go afterwards.
-    pub(super) fn take_away(&self, id: &str) -> io::Result<PathBuf> {
+    pub(super) fn mark_removed(&self, id: &str) -> io::Result<PathBuf> {
         let gone = self.scope.join(format!("{id}{GONE}"));
         fs::rename(self.folder(id), &gone)?;
         Ok(gone)
     }
 
     /// Lists folders on their way out.
-    pub(super) fn gone(&self) -> Vec<PathBuf> {
+    pub(super) fn removed_dirs(&self) -> Vec<PathBuf> {
         let names = self.names();
         let gone = names.iter().filter(|name| name.ends_with(GONE));
         gone.map(|name| self.scope.join(name)).collect()
     }
 
     /// Lists unfinished folders without a record, which only a crash leaves.
-    pub(super) fn torsos(&self) -> Vec<PathBuf> {
+    pub(super) fn partial_dirs(&self) -> Vec<PathBuf> {
         let names = self.names();
-        let torso = |name: &&String| {
+        let is_partial = |name: &&String| {
             let folder = self.scope.join(name);
             is_id(name) && folder.is_dir() && !folder.join(RECORD).exists()
         };
-        let found = names.iter().filter(torso);
+        let found = names.iter().filter(is_partial);
         found.map(|name| self.scope.join(name)).collect()
     }
 

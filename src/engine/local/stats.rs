@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use chrono::Utc;
 use futures_util::stream::{self, BoxStream, StreamExt};
 
-use super::cgroups::{Cgroups, Usage};
+use super::cgroups::{CgroupUsage, Cgroups};
 use super::keeper;
 use crate::domain::{CounterSample, CpuCounters, Limits, Sample};
 use crate::engine::Result;
@@ -21,44 +21,44 @@ const FIRST: Duration = Duration::from_millis(250);
 
 /// Where figures come from.
 #[derive(Clone)]
-pub(super) struct Source {
+pub(super) struct StatsSource {
     pub(super) folder: PathBuf,
     pub(super) cgroups: Cgroups,
     pub(super) limits: Limits,
 }
 
 /// Figures taken so far.
-struct Taking {
-    source: Source,
+struct Sampler {
+    source: StatsSource,
     begun: Instant,
     before: Option<CpuCounters>,
     pause: Duration,
 }
 
 /// Streams samples until the sandbox has ended.
-pub(super) fn stream(source: Source) -> BoxStream<'static, Result<Sample>> {
-    let taking = Taking {
+pub(super) fn stream(source: StatsSource) -> BoxStream<'static, Result<Sample>> {
+    let sampler = Sampler {
         source,
         begun: Instant::now(),
         before: None,
         pause: FIRST,
     };
-    stream::unfold(taking, |mut taking| async move {
-        let sample = taking.next().await?;
-        Some((Ok(sample), taking))
+    stream::unfold(sampler, |mut sampler| async move {
+        let sample = sampler.next().await?;
+        Some((Ok(sample), sampler))
     })
     .boxed()
 }
 
-impl Taking {
+impl Sampler {
     async fn next(&mut self) -> Option<Sample> {
         loop {
             if self.before.is_some() {
                 tokio::time::sleep(self.pause).await;
             }
             let (source, begun) = (self.source.clone(), self.begun);
-            let looked = tokio::task::spawn_blocking(move || source.look(begun)).await;
-            let counters = looked.ok()??;
+            let counters = tokio::task::spawn_blocking(move || source.read_counters(begun)).await;
+            let counters = counters.ok()??;
             let before = self.before.replace(counters.cpu);
             if let Some(sample) = before.and_then(|before| counters.since(&before)) {
                 self.pause = PERIOD;
@@ -68,16 +68,16 @@ impl Taking {
     }
 }
 
-impl Source {
+impl StatsSource {
     /// Takes the counters of one moment; `None` when the sandbox has ended.
-    fn look(&self, begun: Instant) -> Option<CounterSample> {
+    fn read_counters(&self, begun: Instant) -> Option<CounterSample> {
         let asked = keeper::ask(&self.folder, &KeeperRequest::Hello);
         let Ok(Some(KeeperAnswer::Status { pid: keeper, .. })) = asked else {
             return None;
         };
         let usage = self.cgroups.usage();
         let tree = match (usage.cpu_nanos, usage.memory, usage.pids) {
-            (Some(_), Some(_), Some(_)) => Usage::default(),
+            (Some(_), Some(_), Some(_)) => CgroupUsage::default(),
             _ => tree_usage(keeper),
         };
         let passed = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
@@ -101,7 +101,7 @@ impl Source {
 }
 
 /// One line of the process list.
-struct Entry {
+struct ProcStat {
     parent: u32,
     ticks: u64,
     waited_ticks: u64,
@@ -109,8 +109,8 @@ struct Entry {
 }
 
 /// Adds up everything below a keeper; what has ended counts with who waited for it.
-fn tree_usage(keeper: u32) -> Usage {
-    let all = entries();
+fn tree_usage(keeper: u32) -> CgroupUsage {
+    let all = proc_stats();
     let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
     for (pid, entry) in &all {
         children.entry(entry.parent).or_default().push(*pid);
@@ -127,7 +127,7 @@ fn tree_usage(keeper: u32) -> Usage {
         }
     }
     let nanos_per_tick = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
-    Usage {
+    CgroupUsage {
         cpu_nanos: Some(ticks * nanos_per_tick),
         memory: Some(bytes),
         reclaimable: None,
@@ -135,18 +135,19 @@ fn tree_usage(keeper: u32) -> Usage {
     }
 }
 
-fn entries() -> HashMap<u32, Entry> {
+fn proc_stats() -> HashMap<u32, ProcStat> {
     let folders = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = folders.filter_map(|folder| folder.file_name().to_str()?.parse().ok());
-    pids.filter_map(|pid| Some((pid, entry(pid)?))).collect()
+    pids.filter_map(|pid| Some((pid, proc_stat(pid)?)))
+        .collect()
 }
 
-fn entry(pid: u32) -> Option<Entry> {
+fn proc_stat(pid: u32) -> Option<ProcStat> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name may hold anything, so fields are counted from behind it.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
-    Some(Entry {
+    Some(ProcStat {
         parent: u32::try_from(number(1)?).ok()?,
         ticks: number(11)? + number(12)?,
         waited_ticks: number(13)? + number(14)?,

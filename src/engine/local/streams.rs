@@ -11,7 +11,7 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use tokio::io::{AsyncReadExt, AsyncWrite};
 use tokio::net::unix::pipe;
 
-use super::transport::{Keeper, Known};
+use super::transport::{GuestTable, KeeperConnection};
 use crate::domain::{OutputChunk, StreamKind, TtySize};
 use crate::guest::wire::KeeperAnswer;
 
@@ -58,7 +58,7 @@ impl Reader {
 
     /// Takes what is there without waiting. The runtime may not have heard yet that there is something, so the kernel is
     /// asked.
-    fn rest(&mut self) -> Option<OutputChunk> {
+    fn read_rest(&mut self) -> Option<OutputChunk> {
         let mut piece = vec![0; READ_SIZE];
         let got = rustix::io::read(self.pipe.as_ref()?, &mut piece).ok()?;
         self.buffer
@@ -75,32 +75,32 @@ impl Reader {
 }
 
 /// What a guest prints, on pipes or on a terminal.
-pub(super) struct Printed {
+pub(super) struct GuestOutput {
     out: Reader,
     err: Reader,
-    guest: Guest,
+    guest: GuestProcess,
 }
 
-impl Printed {
+impl GuestOutput {
     /// Reads until the keeper says that the guest has ended; a terminal has no `err`.
     pub(super) fn new(
         out: pipe::Receiver,
         err: Option<pipe::Receiver>,
-        keeper: Keeper,
-        known: Known,
+        keeper: KeeperConnection,
+        table: GuestTable,
         name: &str,
     ) -> Self {
         Self {
             out: Reader::new(Some(out), StreamKind::Stdout),
             err: Reader::new(err, StreamKind::Stderr),
-            guest: Guest::new(keeper, known, name),
+            guest: GuestProcess::new(keeper, table, name),
         }
     }
 
     pub(super) fn into_stream(self) -> BoxStream<'static, OutputChunk> {
-        stream::unfold(self, |mut printed| async move {
-            let chunk = printed.next().await?;
-            Some((chunk, printed))
+        stream::unfold(self, |mut output| async move {
+            let chunk = output.next().await?;
+            Some((chunk, output))
         })
         .boxed()
     }
@@ -108,7 +108,7 @@ impl Printed {
     async fn next(&mut self) -> Option<OutputChunk> {
         if !self.guest.has_ended {
             tokio::select! {
-                // What was printed comes before the news of the end.
+                // What was output comes before the news of the end.
                 biased;
                 chunk = self.out.next() => return Some(chunk),
                 chunk = self.err.next() => return Some(chunk),
@@ -116,29 +116,29 @@ impl Printed {
             }
         }
         // Something in the background may keep the pipes open for ever.
-        self.out.rest().or_else(|| self.err.rest())
+        self.out.read_rest().or_else(|| self.err.read_rest())
     }
 }
 
-impl Drop for Printed {
+impl Drop for GuestOutput {
     fn drop(&mut self) {
-        self.guest.known.closed(&self.guest.name);
+        self.guest.table.forget_terminal(&self.guest.name);
     }
 }
 
 /// The process behind the streams.
-struct Guest {
-    keeper: Keeper,
-    known: Known,
+struct GuestProcess {
+    keeper: KeeperConnection,
+    table: GuestTable,
     name: String,
     has_ended: bool,
 }
 
-impl Guest {
-    fn new(keeper: Keeper, known: Known, name: &str) -> Self {
+impl GuestProcess {
+    fn new(keeper: KeeperConnection, table: GuestTable, name: &str) -> Self {
         Self {
             keeper,
-            known,
+            table,
             name: name.to_owned(),
             has_ended: false,
         }
@@ -148,7 +148,7 @@ impl Guest {
     async fn end(&mut self) {
         while let Ok(Some(answer)) = self.keeper.answer().await {
             if let KeeperAnswer::Exited { status } = answer {
-                self.known.ended(&self.name, status);
+                self.table.record_exit(&self.name, status);
                 break;
             }
         }
@@ -157,16 +157,16 @@ impl Guest {
 }
 
 /// Standard input as a pipe; shutting it down closes it, which pipes do not do by themselves.
-pub(super) struct Input(Option<pipe::Sender>);
+pub(super) struct StdinPipe(Option<pipe::Sender>);
 
-impl Input {
+impl StdinPipe {
     /// Takes over our end.
     pub(super) fn new(pipe: pipe::Sender) -> Self {
         Self(Some(pipe))
     }
 }
 
-impl AsyncWrite for Input {
+impl AsyncWrite for StdinPipe {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -190,9 +190,9 @@ impl AsyncWrite for Input {
 
 /// Our side of a terminal, for telling it its size.
 #[derive(Clone)]
-pub(super) struct Master(Arc<OwnedFd>);
+pub(super) struct TerminalMaster(Arc<OwnedFd>);
 
-impl Master {
+impl TerminalMaster {
     /// Takes over the descriptor; returns also what reads and what writes it.
     pub(super) fn new(fd: OwnedFd) -> io::Result<(Self, pipe::Receiver, pipe::Sender)> {
         rustix::io::ioctl_fionbio(&fd, true)?;

@@ -19,7 +19,7 @@ use tokio::net::unix::pipe;
 use super::keeper::{self, Address};
 use super::record::Record;
 use super::state_dir::StateDir;
-use super::streams::{Input, Master, Printed};
+use super::streams::{GuestOutput, StdinPipe, TerminalMaster};
 use super::{environment, users};
 use crate::domain::{SandboxId, StdinMode, TtySize};
 use crate::engine::guest::{GuestCall, Link, Stdio, Transport, command_line, random_word};
@@ -29,59 +29,59 @@ use crate::protocol::FailureKind;
 
 /// Reaches the sandboxes of a state_dir.
 #[derive(Clone)]
-pub(super) struct Local {
+pub(super) struct LocalTransport {
     state_dir: StateDir,
-    known: Known,
+    table: GuestTable,
 }
 
 /// Terminals that can be resized, and how guests ended that nobody has asked about yet.
 #[derive(Clone, Default)]
-pub(super) struct Known(Arc<Mutex<Book>>);
+pub(super) struct GuestTable(Arc<Mutex<TableEntries>>);
 
 #[derive(Default)]
-struct Book {
-    terminals: HashMap<String, Master>,
+struct TableEntries {
+    terminals: HashMap<String, TerminalMaster>,
     exits: HashMap<String, i32>,
 }
 
-impl Known {
-    fn book(&self) -> MutexGuard<'_, Book> {
+impl GuestTable {
+    fn entries(&self) -> MutexGuard<'_, TableEntries> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes how a guest ended, by its raw status.
-    pub(super) fn ended(&self, name: &str, status: i32) {
+    pub(super) fn record_exit(&self, name: &str, status: i32) {
         let code = match status & 0x7f {
             0 => (status >> 8) & 0xff,
             signal => 128 + signal,
         };
-        self.book().exits.insert(name.to_owned(), code);
+        self.entries().exits.insert(name.to_owned(), code);
     }
 
     /// Forgets a terminal.
-    pub(super) fn closed(&self, name: &str) {
-        self.book().terminals.remove(name);
+    pub(super) fn forget_terminal(&self, name: &str) {
+        self.entries().terminals.remove(name);
     }
 }
 
-impl Local {
+impl LocalTransport {
     /// Reaches the sandboxes of a state_dir.
     pub(super) fn new(state_dir: StateDir) -> Self {
         Self {
             state_dir,
-            known: Known::default(),
+            table: GuestTable::default(),
         }
     }
 
     /// Connects to the keeper of a running sandbox.
-    async fn connect(&self, record: &Record) -> Result<Keeper> {
+    async fn connect(&self, record: &Record) -> Result<KeeperConnection> {
         let folder = self.state_dir.folder(&record.id);
         let name = &record.asked.name;
         let Ok(address) = Address::of(&folder) else {
             return Err(EngineError::not_found(format!("the sandbox {name}")));
         };
         match UnixStream::connect(&address.path).await {
-            Ok(socket) => Ok(Keeper {
+            Ok(socket) => Ok(KeeperConnection {
                 socket,
                 bytes: Vec::new(),
                 fds: Vec::new(),
@@ -96,14 +96,14 @@ impl Local {
 
     async fn start_piped(
         &self,
-        mut keeper: Keeper,
+        mut keeper: KeeperConnection,
         request: KeeperRequest,
         stdin: StdinMode,
     ) -> Result<Link> {
-        let broken = |error: io::Error| failed("attaching to a command", &error);
+        let broken = |error: io::Error| failure("attaching to a command", &error);
         let (out_far, out_near) = pipe::pipe().map_err(broken)?;
         let (err_far, err_near) = pipe::pipe().map_err(broken)?;
-        let (in_far, in_near) = input(stdin).map_err(broken)?;
+        let (in_far, in_near) = stdin_ends(stdin).map_err(broken)?;
         let fds = [
             in_far,
             out_far.into_blocking_fd().map_err(broken)?,
@@ -111,53 +111,57 @@ impl Local {
         ];
         keeper.send(&request, &fds).await.map_err(broken)?;
         drop(fds);
-        started(&mut keeper).await?;
+        await_started(&mut keeper).await?;
         let name = random_word();
-        let printed = Printed::new(out_near, Some(err_near), keeper, self.known.clone(), &name);
+        let output = GuestOutput::new(out_near, Some(err_near), keeper, self.table.clone(), &name);
         Ok(Link {
-            output: printed.into_stream(),
+            output: output.into_stream(),
             stdin: in_near,
             name,
         })
     }
 
-    async fn start_terminal(&self, mut keeper: Keeper, request: KeeperRequest) -> Result<Link> {
-        let broken = |error: io::Error| failed("opening a terminal", &error);
+    async fn start_terminal(
+        &self,
+        mut keeper: KeeperConnection,
+        request: KeeperRequest,
+    ) -> Result<Link> {
+        let broken = |error: io::Error| failure("opening a terminal", &error);
         keeper.send(&request, &[]).await.map_err(broken)?;
-        started(&mut keeper).await?;
+        await_started(&mut keeper).await?;
         let master = keeper.fds.pop().ok_or(io::ErrorKind::BrokenPipe);
         let master = master.map_err(|kind| broken(kind.into()))?;
-        let (master, reader, writer) = Master::new(master).map_err(broken)?;
+        let (master, reader, writer) = TerminalMaster::new(master).map_err(broken)?;
         let name = random_word();
-        let mut book = self.known.book();
-        book.terminals.insert(name.clone(), master);
-        drop(book);
-        let printed = Printed::new(reader, None, keeper, self.known.clone(), &name);
+        let mut entries = self.table.entries();
+        entries.terminals.insert(name.clone(), master);
+        drop(entries);
+        let output = GuestOutput::new(reader, None, keeper, self.table.clone(), &name);
         Ok(Link {
-            output: printed.into_stream(),
+            output: output.into_stream(),
             stdin: Box::new(writer),
             name,
         })
     }
 }
 
-fn failed(tried: &str, error: &io::Error) -> EngineError {
+fn failure(tried: &str, error: &io::Error) -> EngineError {
     EngineError::internal(format!("{tried} failed: {error}"))
 }
 
 /// Makes both ends of standard input.
-fn input(stdin: StdinMode) -> io::Result<(OwnedFd, ExecStdin)> {
+fn stdin_ends(stdin: StdinMode) -> io::Result<(OwnedFd, ExecStdin)> {
     if stdin == StdinMode::Closed {
         return Ok((File::open("/dev/null")?.into(), Box::new(tokio::io::sink())));
     }
     let (near, far) = pipe::pipe()?;
-    Ok((far.into_blocking_fd()?, Box::new(Input::new(near))))
+    Ok((far.into_blocking_fd()?, Box::new(StdinPipe::new(near))))
 }
 
 /// Waits for the keeper to say that the guest runs.
-async fn started(keeper: &mut Keeper) -> Result<()> {
+async fn await_started(keeper: &mut KeeperConnection) -> Result<()> {
     let answer = keeper.answer().await;
-    match answer.map_err(|error| failed("starting a command", &error))? {
+    match answer.map_err(|error| failure("starting a command", &error))? {
         Some(KeeperAnswer::Started { .. }) => Ok(()),
         Some(KeeperAnswer::Refused(reason)) if reason == wire::REFUSED_PAUSED => {
             Err(EngineError::new(
@@ -166,8 +170,8 @@ async fn started(keeper: &mut Keeper) -> Result<()> {
             )
             .with_hint("it is paused; `sandtop resume` it first"))
         }
-        Some(KeeperAnswer::Refused(reason)) => Err(not_started(&reason)),
-        Some(other) => Err(not_started(&format!("{other:?}"))),
+        Some(KeeperAnswer::Refused(reason)) => Err(start_refusal(&reason)),
+        Some(other) => Err(start_refusal(&format!("{other:?}"))),
         None => Err(EngineError::new(
             FailureKind::Conflict,
             "starting a command: the sandbox has just ended",
@@ -176,7 +180,7 @@ async fn started(keeper: &mut Keeper) -> Result<()> {
     }
 }
 
-fn not_started(reason: &str) -> EngineError {
+fn start_refusal(reason: &str) -> EngineError {
     EngineError::internal(format!(
         "the engine could not start a process in the sandbox: {reason}"
     ))
@@ -186,7 +190,7 @@ fn not_started(reason: &str) -> EngineError {
 }
 
 #[async_trait]
-impl Transport for Local {
+impl Transport for LocalTransport {
     async fn start(&self, id: &SandboxId, call: GuestCall) -> Result<Link> {
         let record = self.state_dir.record(id.as_str());
         let record = record.ok_or_else(|| EngineError::not_found(format!("the sandbox {id}")))?;
@@ -200,7 +204,7 @@ impl Transport for Local {
     }
 
     async fn exit_code(&self, name: &str) -> Option<i32> {
-        self.known.book().exits.remove(name)
+        self.table.entries().exits.remove(name)
     }
 
     async fn is_live(&self, id: &SandboxId) -> bool {
@@ -216,14 +220,14 @@ impl Transport for Local {
     }
 
     async fn resize(&self, name: &str, size: TtySize) -> Result<()> {
-        let master = self.known.book().terminals.get(name).cloned();
+        let master = self.table.entries().terminals.get(name).cloned();
         let master = master.ok_or_else(|| EngineError::not_found("the terminal"))?;
         let resized = master.resize(size);
-        resized.map_err(|error| failed("resizing a terminal", &error))
+        resized.map_err(|error| failure("resizing a terminal", &error))
     }
 
-    fn explain(&self, printed: &str) -> Option<EngineError> {
-        let said = printed.strip_prefix(wire::COMPLAINT)?;
+    fn explain(&self, output: &str) -> Option<EngineError> {
+        let said = output.strip_prefix(wire::COMPLAINT)?;
         Some(EngineError::internal(said.to_owned()))
     }
 }
@@ -251,13 +255,13 @@ fn request(record: &Record, user: User, call: &GuestCall) -> KeeperRequest {
 type User = (u32, u32);
 
 /// A connection to a keeper.
-pub(super) struct Keeper {
+pub(super) struct KeeperConnection {
     socket: UnixStream,
     bytes: Vec<u8>,
     fds: Vec<OwnedFd>,
 }
 
-impl Keeper {
+impl KeeperConnection {
     /// Sends a request, and descriptors with its first bytes.
     async fn send(&mut self, request: &KeeperRequest, fds: &[OwnedFd]) -> io::Result<()> {
         let line = format!("{}\n", request.encode());

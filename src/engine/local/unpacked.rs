@@ -13,9 +13,9 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::image::{Found, Image};
-use super::layers::Root;
-use super::life::Life;
+use super::image::{ImageRoot, ResolvedImage};
+use super::layers::RootBuilder;
+use super::lifecycle::Lifecycle;
 use super::oci::{self, Packed};
 use super::record::{Record, Unpacked};
 use super::state_dir::{self, StateDir};
@@ -30,21 +30,21 @@ pub(super) const KIND: &str = "image";
 const UNUSED: Duration = Duration::from_hours(1);
 
 /// Keeps an image from being removed until this is dropped.
-pub(super) struct Held(#[allow(dead_code)] File);
+pub(super) struct ImageInUse(#[allow(dead_code)] File);
 
 /// An image that can be used, and what a sandbox made from it has to remember.
-pub(super) struct Usable {
-    pub(super) image: Image,
+pub(super) struct UsableImage {
+    pub(super) image: ImageRoot,
     pub(super) unpacked: Option<Unpacked>,
     /// Until a record says that the image is used.
-    pub(super) _held: Option<Held>,
+    pub(super) _held: Option<ImageInUse>,
 }
 
 fn folder(state_dir: &StateDir) -> PathBuf {
     state_dir.scope().join("images")
 }
 
-fn failed(tried: &str, error: &io::Error) -> EngineError {
+fn failure(tried: &str, error: &io::Error) -> EngineError {
     let text = format!("{tried} failed: {error}");
     let other = |kind, hint: &str| EngineError::new(kind, text.clone()).with_hint(hint);
     match error.kind() {
@@ -56,23 +56,27 @@ fn failed(tried: &str, error: &io::Error) -> EngineError {
             FailureKind::Denied,
             "the image and the state directory must be yours to read",
         ),
-        _ => oci::broken(text),
+        _ => oci::bad_image(text),
     }
 }
 
 /// Makes an image usable, which takes a while when it comes packed and is new.
-pub(super) fn usable(state_dir: &StateDir, found: Found, notes: &Notes) -> Result<Usable> {
+pub(super) fn prepare(
+    state_dir: &StateDir,
+    found: ResolvedImage,
+    notes: &Notes,
+) -> Result<UsableImage> {
     Ok(match found {
-        Found::Ready(image) => Usable {
+        ResolvedImage::Ready(image) => UsableImage {
             image,
             unpacked: None,
             _held: None,
         },
-        Found::Packed(packed) => {
-            let (root, held) = ready(state_dir, &packed, notes)?;
+        ResolvedImage::Packed(packed) => {
+            let (root, held) = unpack_once(state_dir, &packed, notes)?;
             let Packed { digest, env, .. } = packed;
-            Usable {
-                image: Image::Folder(root),
+            UsableImage {
+                image: ImageRoot::Folder(root),
                 unpacked: Some(Unpacked { digest, env }),
                 _held: Some(held),
             }
@@ -81,15 +85,24 @@ pub(super) fn usable(state_dir: &StateDir, found: Found, notes: &Notes) -> Resul
 }
 
 /// Finds the image of a sandbox that was made before; one that came packed is not looked at again.
-pub(super) fn of_record(state_dir: &StateDir, record: &Record) -> Result<Image> {
+pub(super) fn of_record(state_dir: &StateDir, record: &Record) -> Result<ImageRoot> {
     let Some(known) = &record.unpacked else {
-        return Ok(usable(state_dir, Image::find(&record.asked.image)?, &Notes::none())?.image);
+        return Ok(prepare(
+            state_dir,
+            ImageRoot::resolve(&record.asked.image)?,
+            &Notes::none(),
+        )?
+        .image);
     };
     let root = folder(state_dir).join(&known.digest).join(ROOT);
     if root.is_dir() {
-        return Ok(Image::Folder(root));
+        return Ok(ImageRoot::Folder(root));
     }
-    let again = usable(state_dir, Image::find(&record.asked.image)?, &Notes::none())?;
+    let again = prepare(
+        state_dir,
+        ImageRoot::resolve(&record.asked.image)?,
+        &Notes::none(),
+    )?;
     if again.unpacked.as_ref().map(|new| &new.digest) == Some(&known.digest) {
         return Ok(again.image);
     }
@@ -102,8 +115,12 @@ pub(super) fn of_record(state_dir: &StateDir, record: &Record) -> Result<Image> 
 }
 
 /// Unpacks an image unless somebody has.
-fn ready(state_dir: &StateDir, packed: &Packed, notes: &Notes) -> Result<(PathBuf, Held)> {
-    let waiting = |error: io::Error| failed("preparing the place of the image", &error);
+fn unpack_once(
+    state_dir: &StateDir,
+    packed: &Packed,
+    notes: &Notes,
+) -> Result<(PathBuf, ImageInUse)> {
+    let waiting = |error: io::Error| failure("preparing the place of the image", &error);
     let folder = folder(state_dir).join(&packed.digest);
     let root = folder.join(ROOT);
     state_dir.prepare().map_err(waiting)?;
@@ -112,12 +129,12 @@ fn ready(state_dir: &StateDir, packed: &Packed, notes: &Notes) -> Result<(PathBu
         if root.is_dir() {
             let now = FileTimes::new().set_modified(SystemTime::now());
             together.set_times(now).map_err(waiting)?;
-            return Ok((root, Held(together)));
+            return Ok((root, ImageInUse(together)));
         }
         drop(together);
         let _alone = lock(&folder, File::lock).map_err(waiting)?;
         if !root.is_dir() {
-            fill(&folder, packed, notes).inspect_err(|_| clear(&folder))?;
+            unpack(&folder, packed, notes).inspect_err(|_| delete(&folder))?;
         }
     }
 }
@@ -141,7 +158,7 @@ fn lock(folder: &Path, how: fn(&File) -> io::Result<()>) -> io::Result<File> {
 }
 
 /// Locks the folder of an image if nobody else has.
-fn alone(folder: &Path) -> Option<File> {
+fn try_lock_alone(folder: &Path) -> Option<File> {
     let file = File::open(folder).ok()?;
     (file.try_lock().is_ok() && is_at(&file, folder)).then_some(file)
 }
@@ -153,20 +170,21 @@ fn is_at(file: &File, path: &Path) -> bool {
     (held.dev(), held.ino()) == (there.dev(), there.ino())
 }
 
-fn fill(folder: &Path, packed: &Packed, notes: &Notes) -> Result<()> {
+fn unpack(folder: &Path, packed: &Packed, notes: &Notes) -> Result<()> {
     let part = folder.join(PART);
-    let tried = |error: io::Error| failed("unpacking the image", &error);
+    let tried = |error: io::Error| failure("unpacking the image", &error);
     state_dir::remove_all(&part).map_err(tried)?;
     fs::create_dir(&part).map_err(tried)?;
     fs::set_permissions(&part, fs::Permissions::from_mode(0o755)).map_err(tried)?;
-    let mut root = Root::begin(&part).map_err(tried)?;
+    let mut root = RootBuilder::begin(&part).map_err(tried)?;
     let (mut done, all) = (0, packed.layers.iter().map(|layer| layer.size).sum());
     for layer in &packed.layers {
         notes.send("unpacking the image", done, Some(all));
         let bytes = packed.layer(layer)?;
         let added = root.add(bytes);
-        added
-            .map_err(|error| failed(&format!("unpacking {} of the image", layer.digest), &error))?;
+        added.map_err(|error| {
+            failure(&format!("unpacking {} of the image", layer.digest), &error)
+        })?;
         done += layer.size;
     }
     // It is never looked into again: what a power cut would take away would be missing for ever.
@@ -176,7 +194,7 @@ fn fill(folder: &Path, packed: &Packed, notes: &Notes) -> Result<()> {
 }
 
 /// Removes an image whose folder is locked; what is cut short has no root any more.
-fn clear(folder: &Path) {
+fn delete(folder: &Path) {
     let _ = fs::rename(folder.join(ROOT), folder.join(PART));
     let _ = state_dir::remove_all(folder);
     if let Some(all) = folder.parent() {
@@ -185,7 +203,7 @@ fn clear(folder: &Path) {
     }
 }
 
-fn all(state_dir: &StateDir) -> Vec<PathBuf> {
+fn image_dirs(state_dir: &StateDir) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder(state_dir))
         .into_iter()
         .flatten()
@@ -194,18 +212,18 @@ fn all(state_dir: &StateDir) -> Vec<PathBuf> {
 }
 
 /// Tells whether there are images that are not whole; somebody may be at work on them.
-pub(super) fn has_torsos(state_dir: &StateDir) -> bool {
-    all(state_dir)
+pub(super) fn has_partial(state_dir: &StateDir) -> bool {
+    image_dirs(state_dir)
         .iter()
         .any(|image| !image.join(ROOT).is_dir())
 }
 
 /// Removes images that were never finished.
-pub(super) fn sweep(state_dir: &StateDir) {
-    for image in all(state_dir) {
-        let lock = alone(&image);
+pub(super) fn remove_partial(state_dir: &StateDir) {
+    for image in image_dirs(state_dir) {
+        let lock = try_lock_alone(&image);
         if lock.is_some() && !image.join(ROOT).is_dir() {
-            clear(&image);
+            delete(&image);
         }
     }
 }
@@ -217,14 +235,14 @@ fn is_used(state_dir: &StateDir, digest: &str) -> bool {
 }
 
 /// Lists images that no sandbox has used for a while.
-pub(super) fn leftovers(life: &Life) -> Vec<Leftover> {
+pub(super) fn leftovers(lifecycle: &Lifecycle) -> Vec<Leftover> {
     let is_old = |image: &PathBuf| {
         let changed = fs::metadata(image).and_then(|about| about.modified());
         changed.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > UNUSED))
     };
-    let old = all(&life.state_dir).into_iter().filter(is_old);
+    let old = image_dirs(&lifecycle.state_dir).into_iter().filter(is_old);
     let names = old.filter_map(|image| Some(image.file_name()?.to_str()?.to_owned()));
-    let unused = names.filter(|name| !is_used(&life.state_dir, name));
+    let unused = names.filter(|name| !is_used(&lifecycle.state_dir, name));
     unused
         .map(|name| Leftover {
             kind: KIND.to_owned(),
@@ -234,7 +252,7 @@ pub(super) fn leftovers(life: &Life) -> Vec<Leftover> {
 }
 
 /// Removes an image that no sandbox uses.
-pub(super) fn remove(life: &Life, digest: &str) -> Result<()> {
+pub(super) fn remove(lifecycle: &Lifecycle, digest: &str) -> Result<()> {
     let in_use = || {
         EngineError::new(
             FailureKind::Conflict,
@@ -244,12 +262,12 @@ pub(super) fn remove(life: &Life, digest: &str) -> Result<()> {
     if !oci::is_hex(digest) {
         return Err(EngineError::not_found("the image"));
     }
-    let image = folder(&life.state_dir).join(digest);
+    let image = folder(&lifecycle.state_dir).join(digest);
     // Whoever is about to use it holds it until a record says so.
-    let lock = alone(&image);
-    if image.exists() && (lock.is_none() || is_used(&life.state_dir, digest)) {
+    let lock = try_lock_alone(&image);
+    if image.exists() && (lock.is_none() || is_used(&lifecycle.state_dir, digest)) {
         return Err(in_use());
     }
-    clear(&image);
+    delete(&image);
     Ok(())
 }

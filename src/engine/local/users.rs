@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 
-use super::image::Image;
+use super::image::ImageRoot;
 use super::record::Record;
 use super::state_dir::StateDir;
 use super::unpacked;
@@ -28,7 +28,7 @@ const MOST_TEXT: u64 = 1 << 20;
 const KNOWN: [(&str, u32); 3] = [("root", 0), ("nobody", 65_534), ("sandbox", 1000)];
 
 /// Finds the numbers of a user given as `uid`, `uid:gid` or a name of the image.
-pub(super) fn find(text: &str, image: &Image) -> Result<(u32, u32)> {
+pub(super) fn find(text: &str, image: &ImageRoot) -> Result<(u32, u32)> {
     let (name, group) = text.split_once(':').unwrap_or((text, ""));
     let unknown = || {
         EngineError::new(
@@ -39,7 +39,7 @@ pub(super) fn find(text: &str, image: &Image) -> Result<(u32, u32)> {
     };
     let (uid, own_group) = match name.parse() {
         Ok(uid) => (uid, uid),
-        Err(_) => named(name, image).ok_or_else(unknown)?,
+        Err(_) => find_named(name, image).ok_or_else(unknown)?,
     };
     let gid = match group {
         "" => own_group,
@@ -55,8 +55,8 @@ pub(super) fn find(text: &str, image: &Image) -> Result<(u32, u32)> {
     Ok((uid, gid))
 }
 
-fn named(name: &str, image: &Image) -> Option<(u32, u32)> {
-    if let Image::Folder(root) = image {
+fn find_named(name: &str, image: &ImageRoot) -> Option<(u32, u32)> {
+    if let ImageRoot::Folder(root) = image {
         let users = text_inside(root, "etc/passwd")?;
         let mut lines = users.lines().map(|line| line.split(':'));
         let mut fields = lines.find_map(|mut line| (line.next()? == name).then_some(line))?;
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn users_are_numbers_or_names() {
-        let host = Image::Host;
+        let host = ImageRoot::Host;
         assert_eq!(find("1000:1001", &host).ok(), Some((1000, 1001)));
         assert_eq!(find("65534", &host).ok(), Some((65534, 65534)));
         assert_eq!(find("root", &host).ok(), Some((0, 0)));

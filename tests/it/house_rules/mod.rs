@@ -97,7 +97,7 @@ fn only_the_guest_keepers_and_the_editor_of_choice_start_processes() {
         "src/guest/",
         "src/cli/detach.rs",
         "src/engine/local/keeper.rs",
-        "src/engine/local/scope.rs",
+        "src/engine/local/systemd_scope.rs",
         "src/tui/effects.rs",
     ];
     for word in ["process::Command", "tokio::process", "process::{Command"] {

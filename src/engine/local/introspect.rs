@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::life::{Known, Life};
-use super::record::KeptMount;
+use super::lifecycle::{Lifecycle, SandboxState};
+use super::record::MountRecord;
 use crate::domain::{
     Changes, HOST_IMAGE, Image, Limits, Network, Owner, Phase, SandboxId, SandboxName, SandboxPath,
     SandboxSpec,
@@ -12,17 +12,21 @@ use crate::engine::Result;
 use crate::engine::guest::{Guests, random_word};
 
 /// Tells what changed; only the work directory and `/tmp` can.
-pub(super) async fn changes(known: &Known, guests: &Guests, id: &SandboxId) -> Result<Changes> {
-    let asked = &known.record.asked;
+pub(super) async fn changes(
+    state: &SandboxState,
+    guests: &Guests,
+    id: &SandboxId,
+) -> Result<Changes> {
+    let asked = &state.record.asked;
     let work_dir = asked.work_dir();
     let mut changes = Changes::default();
-    match known.phase {
+    match state.phase {
         Phase::Running | Phase::Paused => guests.add_changes(id, &work_dir, &mut changes).await?,
         phase => changes.gaps.push(format!(
             "{work_dir} and /tmp cannot be looked at while the sandbox is {phase}"
         )),
     }
-    let host = asked.mounts.iter().map(KeptMount::target);
+    let host = asked.mounts.iter().map(MountRecord::target);
     let host = host.filter(|target| *target != work_dir);
     changes.gaps.extend(
         host.map(|target| format!("{target} is a folder of the host, which is not looked at")),
@@ -31,8 +35,8 @@ pub(super) async fn changes(known: &Known, guests: &Guests, id: &SandboxId) -> R
 }
 
 /// Lists the host and every folder that a sandbox was made from.
-pub(super) fn images(life: &Life) -> Vec<Image> {
-    let used = life
+pub(super) fn images(lifecycle: &Lifecycle) -> Vec<Image> {
+    let used = lifecycle
         .state_dir
         .records()
         .into_iter()

@@ -12,13 +12,13 @@ use chrono::Utc;
 
 use super::cgroups::Cgroups;
 use super::hierarchies::Hierarchies;
-use super::image::Image;
+use super::image::ImageRoot;
 use super::journal::Journal;
 use super::keeper;
 use super::plan::{self, Parts};
 use super::record::{Asked, Record, Run};
-use super::scope::{Manager, Scope};
 use super::state_dir::{self, NEW, ScopeLock, StateDir, WORKSPACE};
+use super::systemd_scope::{SystemdManager, SystemdScope};
 use super::{checks, doctor, limits, package_sets, unpacked, users};
 use crate::domain::{EngineEventKind, Phase, SandboxSpec};
 use crate::engine::{EngineError, Notes, Result};
@@ -27,19 +27,19 @@ use crate::protocol::{FailureKind, LifecycleOp};
 
 /// The sandboxes of a state_dir.
 #[derive(Debug, Clone)]
-pub(super) struct Life {
+pub(super) struct Lifecycle {
     pub(super) state_dir: StateDir,
     pub(super) journal: Journal,
 }
 
 /// One of them, as it stands.
-pub(super) struct Known {
+pub(super) struct SandboxState {
     pub(super) record: Record,
     pub(super) phase: Phase,
     pub(super) run: Option<Run>,
 }
 
-fn broken(tried: &str, error: &io::Error) -> EngineError {
+fn failure(tried: &str, error: &io::Error) -> EngineError {
     let kind = match error.kind() {
         io::ErrorKind::StorageFull => FailureKind::NoSpace,
         io::ErrorKind::PermissionDenied => FailureKind::Denied,
@@ -54,29 +54,29 @@ fn conflict(message: String, hint: &str) -> EngineError {
     EngineError::new(FailureKind::Conflict, message).with_hint(hint)
 }
 
-impl Life {
+impl Lifecycle {
     /// Lists the sandboxes, and cleans up what a crash has left.
-    pub(super) fn list(&self) -> Vec<Known> {
-        if self.has_debris()
+    pub(super) fn list(&self) -> Vec<SandboxState> {
+        if self.needs_clean_up()
             && let Ok(Some(lock)) = self.state_dir.try_lock_scope()
         {
-            self.sweep(&lock);
+            self.clean_up(&lock);
         }
         let records = self.state_dir.records().into_iter();
-        records.map(|record| self.known(record)).collect()
+        records.map(|record| self.state_of(record)).collect()
     }
 
     /// Finds one sandbox.
-    pub(super) fn find(&self, id: &str) -> Result<Known> {
+    pub(super) fn find(&self, id: &str) -> Result<SandboxState> {
         let record = self.state_dir.record(id);
         let record = record.ok_or_else(|| EngineError::not_found(format!("the sandbox {id}")))?;
-        Ok(self.known(record))
+        Ok(self.state_of(record))
     }
 
-    fn known(&self, record: Record) -> Known {
+    fn state_of(&self, record: Record) -> SandboxState {
         let phase = self.phase(&record.id);
         let run = self.state_dir.run(&record.id);
-        Known { record, phase, run }
+        SandboxState { record, phase, run }
     }
 
     fn phase(&self, id: &str) -> Phase {
@@ -91,41 +91,41 @@ impl Life {
         }
     }
 
-    fn has_debris(&self) -> bool {
+    fn needs_clean_up(&self) -> bool {
         let unfinished = |record: &Record| {
             self.state_dir.is_new(&record.id)
                 || keeper::was_killed(&self.state_dir.folder(&record.id))
         };
-        !self.state_dir.gone().is_empty()
-            || !self.state_dir.torsos().is_empty()
-            || unpacked::has_torsos(&self.state_dir)
+        !self.state_dir.removed_dirs().is_empty()
+            || !self.state_dir.partial_dirs().is_empty()
+            || unpacked::has_partial(&self.state_dir)
             || self.state_dir.records().iter().any(unfinished)
     }
 
     /// Cleans up. Who holds the lock knows that nobody else is making or removing anything.
-    fn sweep(&self, _lock: &ScopeLock) {
+    fn clean_up(&self, _lock: &ScopeLock) {
         for record in self.state_dir.records() {
             let folder = self.state_dir.folder(&record.id);
             if self.state_dir.is_new(&record.id) {
                 let _ = keeper::end(&folder, &KeeperRequest::Kill);
-                let _ = self.erase(&record);
+                let _ = self.delete_files(&record);
             } else if keeper::was_killed(&folder) {
-                self.bury(&record);
+                self.mark_dead(&record);
             }
         }
         for folder in self
             .state_dir
-            .gone()
+            .removed_dirs()
             .into_iter()
-            .chain(self.state_dir.torsos())
+            .chain(self.state_dir.partial_dirs())
         {
             let _ = state_dir::remove_all(&folder);
         }
-        unpacked::sweep(&self.state_dir);
+        unpacked::remove_partial(&self.state_dir);
     }
 
     /// Clears up after a keeper that was killed; its sandbox is stopped, with its workspace.
-    fn bury(&self, record: &Record) {
+    fn mark_dead(&self, record: &Record) {
         let folder = self.state_dir.folder(&record.id);
         Cgroups::of(&record.id).remove();
         let _ = fs::remove_file(folder.join(wire::KEEPER_SOCKET));
@@ -136,18 +136,18 @@ impl Life {
         let died = EngineEventKind::Died {
             exit_code: Some(137),
         };
-        self.journal.note(&record.id, &record.asked.name, &died);
+        self.journal.append(&record.id, &record.asked.name, &died);
     }
 
     /// Makes and starts a sandbox, or leaves nothing.
     pub(super) fn create(&self, spec: &SandboxSpec, notes: &Notes) -> Result<Record> {
-        let found = Image::find(&spec.image)?;
+        let found = ImageRoot::resolve(&spec.image)?;
         checks::check(spec)?;
         // Before the lock is taken, since it may take long.
-        let usable = unpacked::usable(&self.state_dir, found, notes)?;
+        let usable = unpacked::prepare(&self.state_dir, found, notes)?;
         let (uid, gid) = users::find(&spec.user, &usable.image)?;
         let lock = self.lock_scope()?;
-        self.sweep(&lock);
+        self.clean_up(&lock);
         let records = self.state_dir.records();
         if records
             .iter()
@@ -167,38 +167,38 @@ impl Life {
             unpacked: usable.unpacked.clone(),
             asked: Asked::of(spec, &self.state_dir),
         };
-        package_sets::hand_over(&self.state_dir, spec, &record)?;
-        let made = self.make(&record, &usable.image, &lock);
-        if made.is_err() {
-            self.erase(&record)?;
+        package_sets::give_to_user(&self.state_dir, spec, &record)?;
+        let created = self.create_and_start(&record, &usable.image, &lock);
+        if created.is_err() {
+            self.delete_files(&record)?;
         }
-        made.map(|()| record)
+        created.map(|()| record)
     }
 
-    fn make(&self, record: &Record, image: &Image, lock: &ScopeLock) -> Result<()> {
+    fn create_and_start(&self, record: &Record, image: &ImageRoot, lock: &ScopeLock) -> Result<()> {
         let name = &record.asked.name;
-        let failed = |error: io::Error| broken(&format!("creating {name}"), &error);
+        let failed = |error: io::Error| failure(&format!("creating {name}"), &error);
         let folder = self.state_dir.prepare_sandbox(record).map_err(failed)?;
-        hand_over(record, &folder.join(WORKSPACE)).map_err(failed)?;
+        give_to_user(record, &folder.join(WORKSPACE)).map_err(failed)?;
         self.journal
-            .note(&record.id, name, &EngineEventKind::Created);
-        self.start(record, image, lock)?;
+            .append(&record.id, name, &EngineEventKind::Created);
+        self.start_keeper(record, image, lock)?;
         fs::remove_file(folder.join(NEW)).map_err(failed)?;
         // Whoever hears of it looks at once, and must find it finished.
         self.journal
-            .note(&record.id, name, &EngineEventKind::Started);
+            .append(&record.id, name, &EngineEventKind::Started);
         Ok(())
     }
 
-    fn start(&self, record: &Record, image: &Image, _lock: &ScopeLock) -> Result<()> {
+    fn start_keeper(&self, record: &Record, image: &ImageRoot, _lock: &ScopeLock) -> Result<()> {
         let name = &record.asked.name;
-        let failed = |error: io::Error| broken(&format!("starting {name}"), &error);
+        let failed = |error: io::Error| failure(&format!("starting {name}"), &error);
         let folder = self.state_dir.folder(&record.id);
         Cgroups::of(&record.id).remove();
         let guest = self.state_dir.guest().map_err(failed)?;
         fs::write(plan::memory_counter(&folder), wire::oom_kills_text(0)).map_err(failed)?;
-        let scope = Manager::needed();
-        let scope = scope.and_then(|manager| manager.keeper(&guest, &folder, &record.id));
+        let scope = SystemdManager::find_if_needed();
+        let scope = scope.and_then(|manager| manager.start_keeper(&guest, &folder, &record.id));
         let cgroups = match &scope {
             Some(scope) => Cgroups::make(&scope.hierarchies, &record.id, &record.asked.limits),
             None => Cgroups::make(&Hierarchies::read(), &record.id, &record.asked.limits),
@@ -217,10 +217,10 @@ impl Life {
             guest: &guest,
         };
         let plan = plan::plan(&parts);
-        let started = self.state_dir.keep_run(&record.id, &run).and_then(|()| {
-            let waiting = scope.and_then(Scope::into_keeper);
+        let started = self.state_dir.write_run(&record.id, &run).and_then(|()| {
+            let waiting = scope.and_then(SystemdScope::into_keeper);
             let keeper = waiting.map_or_else(|| keeper::start(&guest, &folder), Ok)?;
-            keeper::brief(keeper, &plan)
+            keeper::send_plan(keeper, &plan)
         });
         if let Err(error) = started {
             cgroups.remove();
@@ -230,21 +230,21 @@ impl Life {
     }
 
     /// Removes all of a sandbox, whose keeper has ended.
-    fn erase(&self, record: &Record) -> Result<()> {
-        let failed = |error: io::Error| broken(&format!("removing {}", record.asked.name), &error);
+    fn delete_files(&self, record: &Record) -> Result<()> {
+        let failed = |error: io::Error| failure(&format!("removing {}", record.asked.name), &error);
         Cgroups::of(&record.id).remove();
-        match self.state_dir.take_away(&record.id) {
+        match self.state_dir.mark_removed(&record.id) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             gone => state_dir::remove_all(&gone.map_err(failed)?).map_err(failed)?,
         }
         self.journal
-            .note(&record.id, &record.asked.name, &EngineEventKind::Removed);
+            .append(&record.id, &record.asked.name, &EngineEventKind::Removed);
         Ok(())
     }
 
     fn lock_scope(&self) -> Result<ScopeLock> {
         let lock = self.state_dir.lock_scope();
-        lock.map_err(|error| broken("waiting for other processes of sandtop", &error))
+        lock.map_err(|error| failure("waiting for other processes of sandtop", &error))
     }
 
     /// Removes what an interrupted create of exactly this specification left.
@@ -252,19 +252,19 @@ impl Life {
         let _lock = self.lock_scope()?;
         let records = self.state_dir.records().into_iter();
         for record in records.filter(|record| record.asked.token == token) {
-            self.remove(&record)?;
+            self.kill_and_delete(&record)?;
         }
         Ok(())
     }
 
-    fn remove(&self, record: &Record) -> Result<()> {
-        self.end(record, &KeeperRequest::Kill)?;
-        self.erase(record)
+    fn kill_and_delete(&self, record: &Record) -> Result<()> {
+        self.end_keeper(record, &KeeperRequest::Kill)?;
+        self.delete_files(record)
     }
 
-    fn end(&self, record: &Record, how: &KeeperRequest) -> Result<()> {
+    fn end_keeper(&self, record: &Record, how: &KeeperRequest) -> Result<()> {
         let ended = keeper::end(&self.state_dir.folder(&record.id), how);
-        ended.map_err(|error| broken(&format!("ending {}", record.asked.name), &error))
+        ended.map_err(|error| failure(&format!("ending {}", record.asked.name), &error))
     }
 
     /// Changes a phase; being there already is fine.
@@ -272,10 +272,10 @@ impl Life {
         if matches!(action, LifecycleOp::Remove { .. }) && self.state_dir.record(id).is_none() {
             return Ok(());
         }
-        let Known { record, phase, .. } = self.find(id)?;
+        let SandboxState { record, phase, .. } = self.find(id)?;
         match action {
-            LifecycleOp::Start => self.begin(&record, phase),
-            LifecycleOp::Stop => self.halt(
+            LifecycleOp::Start => self.start(&record, phase),
+            LifecycleOp::Stop => self.stop(
                 &record,
                 phase,
                 &KeeperRequest::Stop,
@@ -283,7 +283,7 @@ impl Life {
             ),
             LifecycleOp::Kill => {
                 let signal = Some("9".to_owned());
-                self.halt(
+                self.stop(
                     &record,
                     phase,
                     &KeeperRequest::Kill,
@@ -291,13 +291,13 @@ impl Life {
                 )
             }
             LifecycleOp::Restart => self.restart(&record, phase),
-            LifecycleOp::Pause => self.freeze(&record, phase, Phase::Paused),
-            LifecycleOp::Resume => self.freeze(&record, phase, Phase::Running),
-            LifecycleOp::Remove { force } => self.take_down(&record, phase, force),
+            LifecycleOp::Pause => self.set_paused(&record, phase, Phase::Paused),
+            LifecycleOp::Resume => self.set_paused(&record, phase, Phase::Running),
+            LifecycleOp::Remove { force } => self.remove(&record, phase, force),
         }
     }
 
-    fn begin(&self, record: &Record, phase: Phase) -> Result<()> {
+    fn start(&self, record: &Record, phase: Phase) -> Result<()> {
         match phase {
             Phase::Running => return Ok(()),
             Phase::Paused => {
@@ -310,19 +310,19 @@ impl Life {
         }
         let image = unpacked::of_record(&self.state_dir, record)?;
         let lock = self.lock_scope()?;
-        self.sweep(&lock);
+        self.clean_up(&lock);
         // Somebody else may have started or removed it while we waited.
         if self.find(&record.id)?.phase.is_live() {
             return Ok(());
         }
-        self.start(record, &image, &lock)?;
+        self.start_keeper(record, &image, &lock)?;
         let name = &record.asked.name;
         self.journal
-            .note(&record.id, name, &EngineEventKind::Started);
+            .append(&record.id, name, &EngineEventKind::Started);
         Ok(())
     }
 
-    fn halt(
+    fn stop(
         &self,
         record: &Record,
         phase: Phase,
@@ -332,25 +332,25 @@ impl Life {
         if !phase.is_live() {
             return Ok(());
         }
-        self.end(record, how)?;
-        self.journal.note(&record.id, &record.asked.name, what);
+        self.end_keeper(record, how)?;
+        self.journal.append(&record.id, &record.asked.name, what);
         Ok(())
     }
 
     fn restart(&self, record: &Record, phase: Phase) -> Result<()> {
-        self.halt(
+        self.stop(
             record,
             phase,
             &KeeperRequest::Stop,
             &EngineEventKind::Stopped,
         )?;
-        self.begin(record, Phase::Stopped)?;
+        self.start(record, Phase::Stopped)?;
         self.journal
-            .note(&record.id, &record.asked.name, &EngineEventKind::Restarted);
+            .append(&record.id, &record.asked.name, &EngineEventKind::Restarted);
         Ok(())
     }
 
-    fn freeze(&self, record: &Record, phase: Phase, wanted: Phase) -> Result<()> {
+    fn set_paused(&self, record: &Record, phase: Phase, wanted: Phase) -> Result<()> {
         let (request, verb, what) = match wanted {
             Phase::Paused => (KeeperRequest::Pause, "pausing", EngineEventKind::Paused),
             _ => (KeeperRequest::Resume, "resuming", EngineEventKind::Resumed),
@@ -366,7 +366,7 @@ impl Life {
         }
         match keeper::ask(&self.state_dir.folder(&record.id), &request) {
             Ok(Some(KeeperAnswer::Done)) => {
-                self.journal.note(&record.id, &record.asked.name, &what);
+                self.journal.append(&record.id, &record.asked.name, &what);
             }
             Ok(None) => {
                 return Err(conflict(
@@ -382,12 +382,12 @@ impl Life {
                     "{verb}: it answered {other:?}"
                 )));
             }
-            Err(error) => return Err(broken(verb, &error)),
+            Err(error) => return Err(failure(verb, &error)),
         }
         Ok(())
     }
 
-    fn take_down(&self, record: &Record, phase: Phase, force: bool) -> Result<()> {
+    fn remove(&self, record: &Record, phase: Phase, force: bool) -> Result<()> {
         if phase.is_live() && !force {
             return Err(conflict(
                 format!("removing: it is {phase}"),
@@ -395,12 +395,12 @@ impl Life {
             ));
         }
         let _lock = self.lock_scope()?;
-        self.remove(record)
+        self.kill_and_delete(record)
     }
 }
 
 /// Gives a folder to the sandbox's user.
-pub(super) fn hand_over(record: &Record, folder: &Path) -> io::Result<()> {
+pub(super) fn give_to_user(record: &Record, folder: &Path) -> io::Result<()> {
     fs::set_permissions(folder, fs::Permissions::from_mode(0o755))?;
     match record.block {
         Some(base) => chown(folder, Some(base + record.uid), Some(base + record.gid)),

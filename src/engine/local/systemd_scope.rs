@@ -20,13 +20,13 @@ const KEEPER: &str = "keeper";
 
 /// The user's manager of systemd.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Manager {
+pub(super) struct SystemdManager {
     runtime: OsString,
 }
 
-impl Manager {
+impl SystemdManager {
     /// Finds the manager, where its help is needed.
-    pub(super) fn needed() -> Option<Self> {
+    pub(super) fn find_if_needed() -> Option<Self> {
         let manager = Self::at(std::env::var_os("XDG_RUNTIME_DIR")?)?;
         let is_needed = !users::may_give_blocks() && Hierarchies::read().needs_a_scope();
         is_needed.then_some(manager)
@@ -38,14 +38,19 @@ impl Manager {
     }
 
     /// Starts a keeper in a scope of its own; it waits for its plan. `None` if the manager does not play along.
-    pub(super) fn keeper(&self, guest: &Path, folder: &Path, id: &str) -> Option<Scope> {
+    pub(super) fn start_keeper(
+        &self,
+        guest: &Path,
+        folder: &Path,
+        id: &str,
+    ) -> Option<SystemdScope> {
         let name = format!("sandtop-{id}-{}.scope", random_word().get(..8)?);
         let mut child = self.command(guest, folder, &name).spawn().ok()?;
         let groups = PathBuf::from(format!("/proc/{}/cgroup", child.id()));
         let joined = await_scope(&mut child, &name, || {
             fs::read_to_string(&groups).unwrap_or_default()
         });
-        let mut scope = Scope {
+        let mut scope = SystemdScope {
             child: Some(child),
             hierarchies: Hierarchies::within(&joined.unwrap_or_default()),
         };
@@ -102,13 +107,13 @@ fn await_scope(child: &mut Child, name: &str, groups: impl Fn() -> String) -> Op
 }
 
 /// A scope with a keeper that waits for its plan; given up, the keeper ends, and the scope with it.
-pub(super) struct Scope {
+pub(super) struct SystemdScope {
     child: Option<Child>,
     /// The cgroups of this machine as far as they are the scope's.
     pub(super) hierarchies: Hierarchies,
 }
 
-impl Scope {
+impl SystemdScope {
     fn move_aside(&mut self) -> io::Result<()> {
         let top = self
             .hierarchies
@@ -126,7 +131,7 @@ impl Scope {
     }
 }
 
-impl Drop for Scope {
+impl Drop for SystemdScope {
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
@@ -142,15 +147,15 @@ mod tests {
     #[test]
     fn a_manager_is_where_its_socket_is() {
         let runtime = tempfile::tempdir().expect("a folder");
-        assert_eq!(Manager::at(runtime.path().into()), None);
+        assert_eq!(SystemdManager::at(runtime.path().into()), None);
         fs::create_dir(runtime.path().join("systemd")).expect("a folder");
         fs::write(runtime.path().join(MANAGER), "").expect("a file");
-        assert!(Manager::at(runtime.path().into()).is_some());
+        assert!(SystemdManager::at(runtime.path().into()).is_some());
     }
 
     #[test]
     fn the_manager_is_asked_for_a_scope_that_is_handed_over() {
-        let manager = Manager {
+        let manager = SystemdManager {
             runtime: "/run/user/7".into(),
         };
         let command = manager.command(Path::new("/home/ada/s/guest-1"), Path::new("/"), "x.scope");

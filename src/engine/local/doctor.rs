@@ -5,9 +5,9 @@ use std::io;
 
 use super::cgroups::Cgroups;
 use super::hierarchies::Hierarchies;
-use super::lifecycle::Lifecycle;
+use super::state_dir::{self, StateDir};
 use super::systemd_scope::SystemdManager;
-use super::{state_dir, users};
+use super::users;
 use crate::domain::{Check, Limits};
 use crate::engine::EngineError;
 use crate::guest;
@@ -126,7 +126,7 @@ pub(super) fn explain(tried: &str, error: &io::Error) -> EngineError {
 
 /// Looks at everything; `trial` is the outcome of really making a sandbox.
 pub(super) fn checks(
-    lifecycle: &Lifecycle,
+    state_dir: &StateDir,
     why: &str,
     trial: Result<(), EngineError>,
 ) -> Vec<Check> {
@@ -134,7 +134,7 @@ pub(super) fn checks(
     let settings = OBSTACLES.iter().filter(|o| o.is_set() && o.concerns_us());
     found.extend(settings.map(|o| Check::fail(o.name, o.message, o.hint)));
     found.push(match trial {
-        Ok(()) => Check::ok("engine", engine_text(lifecycle)),
+        Ok(()) => Check::ok("engine", engine_text(state_dir)),
         Err(error) => Check::fail("engine", error.message, error.hint.unwrap_or_default()),
     });
     found.push(program());
@@ -142,13 +142,13 @@ pub(super) fn checks(
     found
 }
 
-fn engine_text(lifecycle: &Lifecycle) -> String {
+fn engine_text(state_dir: &StateDir) -> String {
     let rights = if users::may_give_blocks() {
         "as root, each sandbox with users of its own"
     } else {
         "as an ordinary user"
     };
-    let kept_in = lifecycle.state_dir.scope().display();
+    let kept_in = state_dir.scope().display();
     format!(
         "a sandbox was made and removed, {rights}; sandboxes share this kernel, they are not machines; kept in {kept_in}"
     )

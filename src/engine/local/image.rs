@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::oci::{self, Packed};
-use super::plan::{PlanBuilder, READ_ONLY_TREE};
+use super::plan_builder::{PlanBuilder, READ_ONLY_TREE};
 use crate::domain::HOST_IMAGE;
 use crate::engine::{EngineError, Result};
 use crate::protocol::FailureKind;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::lifecycle::{Lifecycle, SandboxState};
+use super::lifecycle::SandboxState;
 use super::record::MountRecord;
+use super::state_dir::StateDir;
 use crate::domain::{
     Changes, HOST_IMAGE, Image, Limits, Network, Owner, Phase, SandboxId, SandboxName, SandboxPath,
     SandboxSpec,
@@ -35,9 +36,8 @@ pub(super) async fn changes(
 }
 
 /// Lists the host and every folder that a sandbox was made from.
-pub(super) fn images(lifecycle: &Lifecycle) -> Vec<Image> {
-    let used = lifecycle
-        .state_dir
+pub(super) fn images(state_dir: &StateDir) -> Vec<Image> {
+    let used = state_dir
         .records()
         .into_iter()
         .map(|record| record.asked.image);

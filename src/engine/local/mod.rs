@@ -1,11 +1,11 @@
 //! The local engine: sandboxes that sandtop makes itself, from namespaces, cgroups and a system call filter. No daemon, no image.
 //!
 //! ```text
-//! LocalEngine ── lifecycle ─────── state_dir (folders, lock), record, journal
-//!     │            └───────── plan ← image (oci, layers, unpacked), cgroups, filter, users
-//!     │                         │ lines of words, once
-//!     └─ Guests ── transport ── keeper (guest program, one process for each sandbox)
-//!                    └ pipes, terminals: straight to the guest inside
+//! engine ─┬─ lifecycle ── state_dir (folders, lock), record, journal
+//!         │    └───────── plan ← image (oci, layers, unpacked), cgroups, filter, users
+//!         │                 │ lines of words, once
+//!         └─ Guests ─── transport ── keeper (guest program, one process for each sandbox)
+//!                         └ pipes, terminals: straight to the guest inside
 //! ```
 //!
 //! Isolation is that of the host's kernel, like other engines of this kind; it is not a virtual machine.
@@ -13,6 +13,7 @@
 mod cgroups;
 mod checks;
 mod doctor;
+mod engine;
 mod environment;
 mod filter;
 mod hierarchies;
@@ -21,12 +22,14 @@ mod inspect;
 mod introspect;
 mod journal;
 mod keeper;
+mod keeper_connection;
 mod layers;
 mod lifecycle;
 mod limits;
 mod oci;
 mod package_sets;
 mod plan;
+mod plan_builder;
 mod record;
 mod state_dir;
 mod stats;
@@ -38,21 +41,14 @@ mod unpacked;
 mod users;
 
 use std::path::Path;
-use std::sync::Arc;
 
-use async_trait::async_trait;
-use chrono::{DateTime, Utc};
-use futures_util::stream::{BoxStream, StreamExt};
+use futures_util::stream::StreamExt;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::guest::Guests;
-use super::{ByteStream, Engine, EngineError, ExecItem, Notes, Result, RunningExec, TreeStream};
-use crate::domain::{
-    Changes, Check, Details, EngineEvent, EngineEventKind, EngineInfo, EngineKind, ExecId,
-    ExecSpec, Execs, FileEntry, HostName, Image, PackageSet, Phase, Process, Sample, Sandbox,
-    SandboxId, SandboxPath, SandboxSpec, TtySize,
-};
-use crate::protocol::{FileOp, Leftover, LifecycleOp, SessionInfo};
+use super::{Engine, EngineError, ExecItem, Notes, Result, RunningExec};
+use crate::domain::{EngineEventKind, ExecSpec, HostName, SandboxId};
+use crate::protocol::LifecycleOp;
 use journal::Journal;
 use lifecycle::{Lifecycle, SandboxState};
 use state_dir::StateDir;
@@ -134,230 +130,5 @@ impl LocalEngine {
         };
         exec.items = exec.items.inspect(noting).boxed();
         exec
-    }
-}
-
-#[async_trait]
-impl Engine for LocalEngine {
-    fn kind(&self) -> EngineKind {
-        EngineKind::Local
-    }
-
-    async fn info(&self) -> Result<EngineInfo> {
-        doctor::refuse_if_hopeless()?;
-        Ok(EngineInfo {
-            kind: EngineKind::Local,
-            endpoint: "this machine".to_owned(),
-            version: doctor::kernel_version(),
-            api_version: String::new(),
-            cpus: std::thread::available_parallelism().map_or(0, |n| n.get() as u64),
-            memory_bytes: limits::machine_memory(),
-        })
-    }
-
-    async fn diagnose(&self) -> Vec<Check> {
-        let (trial, why) = (self.try_engine().await, self.why.clone());
-        let checks = self
-            .run_blocking(move |lifecycle| doctor::checks(lifecycle, &why, trial))
-            .await;
-        checks.unwrap_or_else(|error| vec![Check::fail("engine", error.message, "try again")])
-    }
-
-    async fn list(&self) -> Result<Vec<Sandbox>> {
-        let state = self.query(Lifecycle::list).await?.into_iter();
-        Ok(state
-            .map(|state| {
-                state
-                    .record
-                    .sandbox(&self.host, state.phase, state.run.as_ref())
-            })
-            .collect())
-    }
-
-    async fn create(&self, spec: &SandboxSpec, notes: &Notes) -> Result<Sandbox> {
-        notes.send(format!("creating {}", spec.name), 0, None);
-        let (spec, notes) = (spec.clone(), notes.clone());
-        let record = self
-            .run_blocking(move |lifecycle| lifecycle.create(&spec, &notes))
-            .await??;
-        let run = self.lifecycle.state_dir.run(&record.id);
-        Ok(record.sandbox(&self.host, Phase::Running, run.as_ref()))
-    }
-
-    async fn discard(&self, spec: &SandboxSpec) -> Result<()> {
-        let token = spec.token.clone();
-        self.run_blocking(move |lifecycle| lifecycle.discard(&token))
-            .await?
-    }
-
-    async fn act(&self, id: &SandboxId, action: LifecycleOp) -> Result<()> {
-        let id = id.as_str().to_owned();
-        self.run_blocking(move |lifecycle| lifecycle.act(&id, action))
-            .await?
-    }
-
-    async fn inspect(&self, id: &SandboxId) -> Result<Details> {
-        let state = self.find(id).await?;
-        Ok(inspect::details(state, &self.guests, &self.lifecycle.state_dir, &self.host).await)
-    }
-
-    async fn exec(&self, id: &SandboxId, spec: &ExecSpec) -> Result<RunningExec> {
-        let exec = self.guests.exec(id, spec).await?;
-        let record = self.lifecycle.state_dir.record(id.as_str());
-        let state = record.map(|record| SandboxState {
-            record,
-            phase: Phase::Running,
-            run: None,
-        });
-        Ok(match state {
-            Some(state) => self.record_in_journal(&state, spec, exec),
-            None => exec,
-        })
-    }
-
-    async fn cancel(&self, id: &SandboxId, exec: &ExecId) -> Result<()> {
-        self.guests.cancel(id, exec).await
-    }
-
-    async fn execs(&self, id: &SandboxId) -> Result<Execs> {
-        self.guests.execs(id).await
-    }
-
-    async fn leftovers(&self) -> Result<Vec<Leftover>> {
-        let all = |lifecycle: &Lifecycle| {
-            [
-                package_sets::leftovers(lifecycle),
-                unpacked::leftovers(lifecycle),
-            ]
-            .concat()
-        };
-        self.run_blocking(all).await
-    }
-
-    async fn remove_leftover(&self, leftover: &Leftover) -> Result<()> {
-        if leftover.kind != unpacked::KIND {
-            return self.remove_package_set(&leftover.name).await;
-        }
-        let digest = leftover.name.clone();
-        self.run_blocking(move |lifecycle| unpacked::remove(lifecycle, &digest))
-            .await?
-    }
-
-    fn caches_packages(&self) -> bool {
-        true
-    }
-
-    async fn image_key(&self, image: &str, _notes: &Notes) -> Result<String> {
-        let image = image.to_owned();
-        self.run_blocking(move |_| package_sets::image_key(&image))
-            .await?
-    }
-
-    async fn package_sets(&self) -> Result<Vec<PackageSet>> {
-        self.run_blocking(package_sets::list).await
-    }
-
-    async fn create_package_set(&self, new: &PackageSet) -> Result<()> {
-        let new = new.clone();
-        self.run_blocking(move |lifecycle| package_sets::make(lifecycle, &new))
-            .await?
-    }
-
-    async fn complete_package_set(&self, done: &PackageSet) -> Result<()> {
-        let done = done.clone();
-        self.run_blocking(move |lifecycle| package_sets::mark_complete(lifecycle, &done))
-            .await?
-    }
-
-    async fn remove_package_set(&self, name: &str) -> Result<()> {
-        let name = name.to_owned();
-        self.run_blocking(move |lifecycle| package_sets::remove(lifecycle, &name))
-            .await?
-    }
-
-    async fn resize(&self, terminal: &str, size: TtySize) -> Result<()> {
-        self.guests.resize(terminal, size).await
-    }
-
-    async fn samples(&self, sandbox: &Sandbox) -> Result<BoxStream<'static, Result<Sample>>> {
-        let state = self.find(&sandbox.reference.id).await?;
-        Ok(stats::stream(stats::StatsSource {
-            folder: self.lifecycle.state_dir.folder(&state.record.id),
-            cgroups: state.run.map(|run| run.cgroups).unwrap_or_default(),
-            limits: state.record.asked.limits,
-        }))
-    }
-
-    async fn events(&self) -> Result<BoxStream<'static, Result<EngineEvent>>> {
-        let prepared = self.lifecycle.state_dir.prepare();
-        prepared.map_err(|error| {
-            EngineError::internal(format!("preparing the state directory failed: {error}"))
-        })?;
-        let lifecycle = self.lifecycle.clone();
-        self.lifecycle
-            .journal
-            .follow(Arc::new(move || drop(lifecycle.list())))
-    }
-
-    async fn events_since(&self, since: DateTime<Utc>) -> Result<Vec<EngineEvent>> {
-        self.run_blocking(move |lifecycle| lifecycle.journal.since(since))
-            .await
-    }
-
-    async fn processes(&self, id: &SandboxId) -> Result<Vec<Process>> {
-        self.guests.processes(id).await
-    }
-
-    async fn disk_use(&self, sandbox: &Sandbox) -> Result<u64> {
-        let id = &sandbox.reference.id;
-        self.guests.size(id, &sandbox.work_dir).await
-    }
-
-    async fn changes(&self, id: &SandboxId) -> Result<Changes> {
-        let state = self.find(id).await?;
-        introspect::changes(&state, &self.guests, id).await
-    }
-
-    async fn images(&self) -> Result<Vec<Image>> {
-        self.run_blocking(introspect::images).await
-    }
-
-    async fn file(&self, id: &SandboxId, op: &FileOp) -> Result<Vec<FileEntry>> {
-        self.guests.file(id, op).await
-    }
-
-    async fn read(
-        &self,
-        id: &SandboxId,
-        path: &SandboxPath,
-        limit: Option<u64>,
-    ) -> Result<ByteStream> {
-        self.guests.read(id, path, limit).await
-    }
-
-    async fn write(
-        &self,
-        id: &SandboxId,
-        path: &SandboxPath,
-        mode: Option<u32>,
-        content: ByteStream,
-    ) -> Result<()> {
-        self.guests.write(id, path, mode, content).await
-    }
-
-    async fn pack(&self, id: &SandboxId, path: &SandboxPath) -> Result<TreeStream> {
-        self.guests.pack(id, path).await
-    }
-
-    async fn unpack(&self, id: &SandboxId, path: &SandboxPath, tree: TreeStream) -> Result<()> {
-        self.guests.unpack(id, path, tree).await
-    }
-
-    async fn sessions(&self, id: &SandboxId) -> Result<Vec<SessionInfo>> {
-        self.guests.sessions(id).await
-    }
-
-    async fn drop_session(&self, id: &SandboxId, name: &str) -> Result<()> {
-        self.guests.drop_session(id, name).await
     }
 }

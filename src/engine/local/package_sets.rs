@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use chrono::{TimeDelta, Utc};
 
 use super::image::{ImageRoot, ResolvedImage};
-use super::lifecycle::Lifecycle;
 use super::record::{self, Record};
 use super::state_dir::{self, StateDir};
+use super::users;
 use crate::domain::{Access, PackageSet, SandboxSpec};
 use crate::engine::{EngineError, Result};
 use crate::protocol::{FailureKind, Leftover};
@@ -63,8 +63,8 @@ fn check_name(name: &str) -> Result<()> {
 }
 
 /// Lists the package sets, the oldest first.
-pub(super) fn list(lifecycle: &Lifecycle) -> Vec<PackageSet> {
-    let entries = fs::read_dir(lifecycle.state_dir.scope().join("shelves"));
+pub(super) fn list(state_dir: &StateDir) -> Vec<PackageSet> {
+    let entries = fs::read_dir(state_dir.scope().join("shelves"));
     let entries = entries.into_iter().flatten().flatten();
     let read = |entry: fs::DirEntry| -> Option<PackageSet> {
         record::read_json(&entry.path().join(ABOUT))
@@ -75,20 +75,20 @@ pub(super) fn list(lifecycle: &Lifecycle) -> Vec<PackageSet> {
 }
 
 /// Makes an empty package set.
-pub(super) fn make(lifecycle: &Lifecycle, set: &PackageSet) -> Result<()> {
+pub(super) fn make(state_dir: &StateDir, set: &PackageSet) -> Result<()> {
     check_name(&set.name)?;
-    let files = files(&lifecycle.state_dir, &set.name);
-    let made = lifecycle.state_dir.prepare().and_then(|()| {
+    let files = files(state_dir, &set.name);
+    let made = state_dir.prepare().and_then(|()| {
         fs::create_dir_all(&files)?;
         fs::set_permissions(&files, fs::Permissions::from_mode(0o755))
     });
     made.map_err(|error| failure("making a place for packages", &error))?;
-    mark_complete(lifecycle, set)
+    mark_complete(state_dir, set)
 }
 
 /// Marks a package set as complete.
-pub(super) fn mark_complete(lifecycle: &Lifecycle, set: &PackageSet) -> Result<()> {
-    let about = folder(&lifecycle.state_dir, &set.name).join(ABOUT);
+pub(super) fn mark_complete(state_dir: &StateDir, set: &PackageSet) -> Result<()> {
+    let about = folder(state_dir, &set.name).join(ABOUT);
     let written = record::write_json(&about, set);
     written.map_err(|error| failure("noting what packages there are", &error))
 }
@@ -101,7 +101,7 @@ pub(super) fn give_to_user(
 ) -> Result<()> {
     match &spec.packages {
         Some(set) if set.access == Access::ReadWrite => {
-            let done = super::lifecycle::give_to_user(record, &files(state_dir, &set.name));
+            let done = users::give_to_user(record, &files(state_dir, &set.name));
             done.map_err(|error| failure("handing over the place for packages", &error))
         }
         _ => Ok(()),
@@ -109,32 +109,32 @@ pub(super) fn give_to_user(
 }
 
 /// Tells whether a sandbox sees a package set.
-fn is_used(lifecycle: &Lifecycle, name: &str) -> bool {
-    let files = files(&lifecycle.state_dir, name);
-    let records = lifecycle.state_dir.records();
+fn is_used(state_dir: &StateDir, name: &str) -> bool {
+    let files = files(state_dir, name);
+    let records = state_dir.records();
     let mut mounts = records.iter().flat_map(|record| &record.asked.mounts);
     mounts.any(|mount| mount.source == files)
 }
 
 /// Removes a package set.
-pub(super) fn remove(lifecycle: &Lifecycle, name: &str) -> Result<()> {
+pub(super) fn remove(state_dir: &StateDir, name: &str) -> Result<()> {
     check_name(name)?;
-    let lock = lifecycle.state_dir.lock_scope();
+    let lock = state_dir.lock_scope();
     let _lock = lock.map_err(|error| failure("waiting for other processes of sandtop", &error))?;
-    if is_used(lifecycle, name) {
+    if is_used(state_dir, name) {
         let words = "removing installed packages: a sandbox sees them";
         return Err(EngineError::new(FailureKind::Conflict, words));
     }
-    let removed = state_dir::remove_all(&folder(&lifecycle.state_dir, name));
+    let removed = state_dir::remove_all(&folder(state_dir, name));
     removed.map_err(|error| failure("removing installed packages", &error))
 }
 
 /// Lists unfinished package sets that nobody works on.
-pub(super) fn leftovers(lifecycle: &Lifecycle) -> Vec<Leftover> {
+pub(super) fn leftovers(state_dir: &StateDir) -> Vec<Leftover> {
     let is_left = |set: &PackageSet| {
-        !set.complete && Utc::now() - set.made_at > YOUNG && !is_used(lifecycle, &set.name)
+        !set.complete && Utc::now() - set.made_at > YOUNG && !is_used(state_dir, &set.name)
     };
-    let left = list(lifecycle).into_iter().filter(is_left);
+    let left = list(state_dir).into_iter().filter(is_left);
     left.map(|set| Leftover {
         kind: KIND.to_owned(),
         name: set.name,

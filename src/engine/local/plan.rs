@@ -9,23 +9,16 @@ use super::cgroups::Cgroups;
 use super::filter::{self, Memory};
 use super::image::ImageRoot;
 use super::limits;
+use super::plan_builder::{PlanBuilder, READ_ONLY_TREE, bytes};
 use super::record::Record;
 use crate::domain::{HOST_IMAGE, Limits, Network, SandboxPath};
 use crate::guest::wire;
-use crate::guest::wire::plan::{
-    Freezer, Ids, MemoryWatch, NODEV, NOEXEC, NOSUID, Plan, READ_ONLY, Step,
-};
+use crate::guest::wire::plan::{Freezer, Ids, MemoryWatch, NODEV, NOEXEC, NOSUID, Plan, Step};
 
-/// How programs of an image are shown.
-pub(super) const READ_ONLY_TREE: u64 = READ_ONLY | NOSUID | NODEV;
 const WRITABLE_TREE: u64 = NOSUID | NODEV;
 const DEVICE: u64 = NOSUID | NOEXEC;
 const SCRATCH: u64 = NOSUID | NODEV | NOEXEC;
 
-/// What the smallest file with something in it takes.
-const PAGE: u64 = 4096;
-/// Names that even the smallest memory has.
-const LEAST_NAMES: u64 = 1024;
 const RLIMIT_DATA: i32 = libc::RLIMIT_DATA.cast_signed();
 const RLIMIT_NPROC: i32 = libc::RLIMIT_NPROC.cast_signed();
 
@@ -49,70 +42,6 @@ const HIDDEN: [&str; 13] = [
 ];
 /// What could change the whole machine.
 const PROTECTED: [&str; 5] = ["sys", "irq", "bus", "fs", "mtrr"];
-
-/// A plan being written.
-#[derive(Debug, Default)]
-pub(super) struct PlanBuilder(Plan);
-
-impl PlanBuilder {
-    /// Shows a file or folder of the host.
-    pub(super) fn tree(&mut self, source: &Path, target: &Path, flags: u64) {
-        self.0.steps.push(Step::Tree {
-            source: bytes(source),
-            target: bytes(target),
-            flags,
-        });
-    }
-
-    /// Makes a link.
-    pub(super) fn link(&mut self, text: &Path, target: &Path) {
-        self.0.steps.push(Step::Link {
-            text: bytes(text),
-            target: bytes(target),
-        });
-    }
-
-    /// Makes a folder.
-    pub(super) fn folder(&mut self, target: &Path, mode: u32) {
-        self.0.steps.push(Step::Folder {
-            target: bytes(target),
-            mode,
-        });
-    }
-
-    fn file(&mut self, target: &str, content: &str) {
-        self.0.steps.push(Step::File {
-            target: target.into(),
-            content: content.into(),
-        });
-    }
-
-    /// Makes a mount read-only that is complete.
-    fn seal(&mut self, target: &str) {
-        self.0.steps.push(Step::Seal(target.into()));
-    }
-
-    /// Puts files in memory there, of at most so many bytes. Names cost memory of the kernel's own, which no size limits: so
-    /// there are as many as there could be files with something in them.
-    fn memory(&mut self, target: &str, flags: u64, mode: u32, bytes: u64) {
-        let names = (bytes / PAGE).max(LEAST_NAMES);
-        let options = format!("mode={mode:04o},size={bytes},nr_inodes={names}");
-        self.mount("tmpfs", target, flags, &options);
-    }
-
-    fn mount(&mut self, kind: &str, target: &str, flags: u64, options: &str) {
-        self.0.steps.push(Step::New {
-            kind: kind.to_owned(),
-            target: target.into(),
-            flags,
-            options: options.to_owned(),
-        });
-    }
-}
-
-fn bytes(path: &Path) -> Vec<u8> {
-    path.as_os_str().as_bytes().to_vec()
-}
 
 fn as_path(path: &SandboxPath) -> PathBuf {
     PathBuf::from(std::ffi::OsStr::from_bytes(path.as_bytes()))

@@ -10,8 +10,6 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::cgroups::Cgroups;
-use super::package_sets;
-use super::state_dir::StateDir;
 use crate::domain::{
     Access, EngineKind, HostName, Limits, Mount, Network, Owner, Phase, Sandbox, SandboxId,
     SandboxPath, SandboxRef, SandboxSpec,
@@ -30,7 +28,7 @@ pub(super) struct Record {
     /// What it was made from, if that came packed.
     #[serde(default)]
     pub(super) unpacked: Option<Unpacked>,
-    pub(super) asked: Asked,
+    pub(super) asked: SpecRecord,
 }
 
 /// A packed image as it was when the sandbox was made.
@@ -43,7 +41,7 @@ pub(super) struct Unpacked {
 
 /// The part of a record that comes from the user.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct SpecRecord {
     pub(super) token: String,
     pub(super) name: String,
     pub(super) image: String,
@@ -94,9 +92,9 @@ fn path(escaped: &str) -> SandboxPath {
     SandboxPath::parse(&wire::unescape(escaped)).unwrap_or_else(|_| SandboxPath::root())
 }
 
-impl Asked {
-    /// Takes what is kept of a specification.
-    pub(super) fn of(spec: &SandboxSpec, state_dir: &StateDir) -> Self {
+impl SpecRecord {
+    /// Takes what is kept of a specification; `package set` is the folder that it sees as its package set.
+    pub(super) fn of(spec: &SandboxSpec, set: Option<PathBuf>) -> Self {
         Self {
             token: spec.token.clone(),
             name: spec.name.as_str().to_owned(),
@@ -105,7 +103,7 @@ impl Asked {
             limits: spec.limits,
             network: spec.network.clone(),
             env: spec.env.clone(),
-            mounts: mounts(spec, state_dir),
+            mounts: mounts(spec, set),
             work_dir: wire::escape(spec.work_dir.as_bytes()),
             tmp_bytes: spec.tmp_bytes,
             labels: spec.labels.clone(),
@@ -119,9 +117,10 @@ impl Asked {
 }
 
 /// The folders that were asked for, and the package set.
-fn mounts(spec: &SandboxSpec, state_dir: &StateDir) -> Vec<MountRecord> {
-    let set = spec.packages.as_ref().map(|set| MountRecord {
-        source: package_sets::files(state_dir, &set.name),
+fn mounts(spec: &SandboxSpec, set: Option<PathBuf>) -> Vec<MountRecord> {
+    let set = spec.packages.as_ref().zip(set);
+    let set = set.map(|(set, source)| MountRecord {
+        source,
         target: wire::escape(set.target.as_bytes()),
         read_only: set.access == Access::ReadOnly,
     });
@@ -165,4 +164,56 @@ pub(super) fn write_json(file: &Path, value: &impl Serialize) -> io::Result<()> 
 /// Reads what [`write_json`] wrote.
 pub(super) fn read_json<T: DeserializeOwned>(file: &Path) -> Option<T> {
     serde_json::from_slice(&fs::read(file).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record as the first version of sandtop wrote it.
+    const OLDEST: &str = r#"{
+        "id": "0123456789abcdef01234567",
+        "created_at": "2026-01-02T03:04:05Z",
+        "uid": 1000,
+        "gid": 1001,
+        "block": null,
+        "asked": {
+            "token": "t",
+            "name": "a",
+            "image": "host",
+            "profile": "",
+            "limits": {"memory_bytes": 1024, "cpus": 0.5, "pids": 7},
+            "network": "none",
+            "env": [["KEY", "value"]],
+            "mounts": [{"source": "/data", "target": "/in%20side", "read_only": true}],
+            "work_dir": "/workspace",
+            "tmp_bytes": 4096,
+            "labels": {},
+            "owner": {"host": "here", "pid": 1, "started": 2, "user": null, "kind": "cli"}
+        }
+    }"#;
+
+    #[test]
+    fn records_of_older_versions_are_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("record.json");
+        fs::write(&file, OLDEST).expect("a file");
+        let record: Record = read_json(&file).expect("a record");
+        assert_eq!((record.uid, record.gid, record.block), (1000, 1001, None));
+        assert_eq!(record.unpacked, None);
+        assert_eq!(record.asked.work_dir().to_string(), "/workspace");
+        let mount = record.asked.mounts.first().expect("a mount");
+        assert_eq!(mount.target().to_string(), "/in side");
+        write_json(&file, &record).expect("a write");
+        assert_eq!(read_json(&file), Some(record));
+    }
+
+    #[test]
+    fn what_is_cut_off_is_no_record() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("record.json");
+        assert_eq!(read_json::<Record>(&file), None);
+        fs::write(&file, &OLDEST[..OLDEST.len() / 2]).expect("a file");
+        assert_eq!(read_json::<Record>(&file), None);
+    }
 }

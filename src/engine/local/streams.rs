@@ -11,7 +11,8 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use tokio::io::{AsyncReadExt, AsyncWrite};
 use tokio::net::unix::pipe;
 
-use super::transport::{GuestTable, KeeperConnection};
+use super::keeper_connection::KeeperConnection;
+use super::transport::GuestTable;
 use crate::domain::{OutputChunk, StreamKind, TtySize};
 use crate::guest::wire::KeeperAnswer;
 

@@ -3,24 +3,20 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags,
-};
-use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 
 use super::keeper::{self, Address};
+use super::keeper_connection::KeeperConnection;
 use super::record::Record;
 use super::state_dir::StateDir;
 use super::streams::{GuestOutput, StdinPipe, TerminalMaster};
-use super::{environment, users};
+use super::{environment, unpacked, users};
 use crate::domain::{SandboxId, StdinMode, TtySize};
 use crate::engine::guest::{GuestCall, Link, Stdio, Transport, command_line, random_word};
 use crate::engine::{EngineError, ExecStdin, Result};
@@ -81,11 +77,7 @@ impl LocalTransport {
             return Err(EngineError::not_found(format!("the sandbox {name}")));
         };
         match UnixStream::connect(&address.path).await {
-            Ok(socket) => Ok(KeeperConnection {
-                socket,
-                bytes: Vec::new(),
-                fds: Vec::new(),
-            }),
+            Ok(socket) => Ok(KeeperConnection::new(socket)),
             Err(_) => Err(EngineError::new(
                 FailureKind::Conflict,
                 format!("running a command: {name} is not running"),
@@ -194,7 +186,13 @@ impl Transport for LocalTransport {
     async fn start(&self, id: &SandboxId, call: GuestCall) -> Result<Link> {
         let record = self.state_dir.record(id.as_str());
         let record = record.ok_or_else(|| EngineError::not_found(format!("the sandbox {id}")))?;
-        let user = users::of_exec(&self.state_dir, &record, call.user.as_deref())?;
+        let user = match call.user.as_deref() {
+            Some(user) => {
+                let image = unpacked::of_record(&self.state_dir, &record)?;
+                users::of_exec(&record, user, &image)?
+            }
+            None => (record.uid, record.gid),
+        };
         let keeper = self.connect(&record).await?;
         let request = request(&record, user, &call);
         match call.stdio {
@@ -253,79 +251,3 @@ fn request(record: &Record, user: User, call: &GuestCall) -> KeeperRequest {
 
 /// Number of a user and of its group.
 type User = (u32, u32);
-
-/// A connection to a keeper.
-pub(super) struct KeeperConnection {
-    socket: UnixStream,
-    bytes: Vec<u8>,
-    fds: Vec<OwnedFd>,
-}
-
-impl KeeperConnection {
-    /// Sends a request, and descriptors with its first bytes.
-    async fn send(&mut self, request: &KeeperRequest, fds: &[OwnedFd]) -> io::Result<()> {
-        let line = format!("{}\n", request.encode());
-        let borrowed: Vec<BorrowedFd<'_>> = fds.iter().map(AsFd::as_fd).collect();
-        let mut sent = 0;
-        while let Some(rest) = line.as_bytes().get(sent..).filter(|rest| !rest.is_empty()) {
-            let with: &[BorrowedFd<'_>] = if sent == 0 { &borrowed } else { &[] };
-            let sending = || send_some(&self.socket, rest, with);
-            sent += self.socket.async_io(Interest::WRITABLE, sending).await?;
-        }
-        Ok(())
-    }
-
-    /// Waits for the next answer; `None` at the end.
-    pub(super) async fn answer(&mut self) -> io::Result<Option<KeeperAnswer>> {
-        loop {
-            if let Some(end) = self.bytes.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.bytes.drain(..=end).collect();
-                let answer = KeeperAnswer::parse(&String::from_utf8_lossy(&line));
-                return answer.map_or_else(
-                    || Err(io::ErrorKind::InvalidData.into()),
-                    |answer| Ok(Some(answer)),
-                );
-            }
-            let mut piece = [0; 4096];
-            let (bytes, fds) = (&mut piece, &mut self.fds);
-            let reading = || receive_some(&self.socket, bytes, fds);
-            let got = self.socket.async_io(Interest::READABLE, reading).await?;
-            if got == 0 {
-                return Ok(None);
-            }
-            self.bytes.extend(piece.get(..got).unwrap_or_default());
-        }
-    }
-}
-
-fn send_some(socket: &UnixStream, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<usize> {
-    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    if !fds.is_empty() {
-        control.push(SendAncillaryMessage::ScmRights(fds));
-    }
-    let parts = [io::IoSlice::new(bytes)];
-    Ok(rustix::net::sendmsg(
-        socket,
-        &parts,
-        &mut control,
-        SendFlags::NOSIGNAL,
-    )?)
-}
-
-fn receive_some(
-    socket: &UnixStream,
-    bytes: &mut [u8],
-    fds: &mut Vec<OwnedFd>,
-) -> io::Result<usize> {
-    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    let mut parts = [io::IoSliceMut::new(bytes)];
-    let got = rustix::net::recvmsg(socket, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC)?;
-    for message in control.drain() {
-        if let RecvAncillaryMessage::ScmRights(passed) = message {
-            fds.extend(passed);
-        }
-    }
-    Ok(got.bytes)
-}

@@ -15,7 +15,6 @@ use std::time::{Duration, SystemTime};
 
 use super::image::{ImageRoot, ResolvedImage};
 use super::layers::RootBuilder;
-use super::lifecycle::Lifecycle;
 use super::oci::{self, Packed};
 use super::record::{Record, Unpacked};
 use super::state_dir::{self, StateDir};
@@ -235,14 +234,14 @@ fn is_used(state_dir: &StateDir, digest: &str) -> bool {
 }
 
 /// Lists images that no sandbox has used for a while.
-pub(super) fn leftovers(lifecycle: &Lifecycle) -> Vec<Leftover> {
+pub(super) fn leftovers(state_dir: &StateDir) -> Vec<Leftover> {
     let is_old = |image: &PathBuf| {
         let changed = fs::metadata(image).and_then(|about| about.modified());
         changed.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > UNUSED))
     };
-    let old = image_dirs(&lifecycle.state_dir).into_iter().filter(is_old);
+    let old = image_dirs(state_dir).into_iter().filter(is_old);
     let names = old.filter_map(|image| Some(image.file_name()?.to_str()?.to_owned()));
-    let unused = names.filter(|name| !is_used(&lifecycle.state_dir, name));
+    let unused = names.filter(|name| !is_used(state_dir, name));
     unused
         .map(|name| Leftover {
             kind: KIND.to_owned(),
@@ -252,7 +251,7 @@ pub(super) fn leftovers(lifecycle: &Lifecycle) -> Vec<Leftover> {
 }
 
 /// Removes an image that no sandbox uses.
-pub(super) fn remove(lifecycle: &Lifecycle, digest: &str) -> Result<()> {
+pub(super) fn remove(state_dir: &StateDir, digest: &str) -> Result<()> {
     let in_use = || {
         EngineError::new(
             FailureKind::Conflict,
@@ -262,10 +261,10 @@ pub(super) fn remove(lifecycle: &Lifecycle, digest: &str) -> Result<()> {
     if !oci::is_hex(digest) {
         return Err(EngineError::not_found("the image"));
     }
-    let image = folder(&lifecycle.state_dir).join(digest);
+    let image = folder(state_dir).join(digest);
     // Whoever is about to use it holds it until a record says so.
     let lock = try_lock_alone(&image);
-    if image.exists() && (lock.is_none() || is_used(&lifecycle.state_dir, digest)) {
+    if image.exists() && (lock.is_none() || is_used(state_dir, digest)) {
         return Err(in_use());
     }
     delete(&image);

@@ -2,15 +2,14 @@
 
 use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
-use std::io::Read;
+use std::io::{self, Read};
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 
 use super::image::ImageRoot;
 use super::record::Record;
-use super::state_dir::StateDir;
-use super::unpacked;
 use crate::engine::{EngineError, Result};
 use crate::protocol::FailureKind;
 
@@ -77,18 +76,10 @@ fn text_inside(root: &Path, name: &str) -> Option<String> {
     read.is_ok().then_some(text)
 }
 
-/// Finds who a command runs as.
-pub(super) fn of_exec(
-    state_dir: &StateDir,
-    record: &Record,
-    user: Option<&str>,
-) -> Result<(u32, u32)> {
-    let own = (record.uid, record.gid);
-    let Some(user) = user else {
-        return Ok(own);
-    };
-    let asked = find(user, &unpacked::of_record(state_dir, record)?)?;
-    if asked != own && record.block.is_none() {
+/// Finds who a command runs as that names its user.
+pub(super) fn of_exec(record: &Record, user: &str, image: &ImageRoot) -> Result<(u32, u32)> {
+    let asked = find(user, image)?;
+    if asked != (record.uid, record.gid) && record.block.is_none() {
         return Err(EngineError::new(
             FailureKind::Unsupported,
             format!("running as {user}: a sandbox that was made without root has one user only"),
@@ -96,6 +87,15 @@ pub(super) fn of_exec(
         .with_hint("leave --user out, or give it when the sandbox is created"));
     }
     Ok(asked)
+}
+
+/// Gives a folder to the sandbox's user.
+pub(super) fn give_to_user(record: &Record, folder: &Path) -> io::Result<()> {
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o755))?;
+    match record.block {
+        Some(base) => chown(folder, Some(base + record.uid), Some(base + record.gid)),
+        None => Ok(()),
+    }
 }
 
 /// Takes a block of users that no other sandbox here has; `None` if this process may not give any.

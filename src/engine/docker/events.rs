@@ -11,13 +11,23 @@ use super::visibility::{Ownership, Visibility};
 use super::{Client, convert};
 use crate::domain::{AdoptRules, EngineEvent, EngineEventKind, HostName, SandboxId, SandboxRef};
 use crate::engine::{EngineError, Result};
-use crate::guest::wire;
+use crate::guest::wire::{self, Verb};
 use crate::protocol::FailureKind;
 
 /// Verbs of the guest that only look; they are sandtop's own housekeeping, not something that happened.
-const HOUSEKEEPING: [&str; 12] = [
-    "execs", "probe", "list", "stat", "sessions", "kill", "init", "save", "forget", "top",
-    "changes", "size",
+const HOUSEKEEPING: [Verb; 12] = [
+    Verb::Execs,
+    Verb::Probe,
+    Verb::List,
+    Verb::Stat,
+    Verb::Sessions,
+    Verb::Kill,
+    Verb::Init,
+    Verb::Save,
+    Verb::Forget,
+    Verb::Top,
+    Verb::Changes,
+    Verb::Size,
 ];
 
 /// Streams what happens from now on.
@@ -133,8 +143,7 @@ impl Reader {
 
 /// Recognises verbs of the guest that only look.
 pub(super) fn is_housekeeping(line: &str) -> bool {
-    let words = line.strip_prefix(wire::GUEST_PATH).map(str::trim_start);
-    words.is_some_and(|words| HOUSEKEEPING.contains(&words.split(' ').next().unwrap_or_default()))
+    guest_call(line).is_some_and(|(verb, _)| verb.is_some_and(|verb| HOUSEKEEPING.contains(&verb)))
 }
 
 fn options(visibility: &Visibility<'_>, since: Option<DateTime<Utc>>) -> EventsOptions {
@@ -178,14 +187,21 @@ fn what(action: &str, attributes: &HashMap<String, String>) -> Option<EngineEven
     })
 }
 
+/// Reads a command line of the guest: its verb, and its words from the verb on.
+fn guest_call(line: &str) -> Option<(Option<Verb>, &str)> {
+    let words = line.strip_prefix(wire::GUEST_PATH)?.trim_start();
+    let first = words.split(' ').next().unwrap_or_default();
+    Some((Verb::parse(first), words))
+}
+
 /// Takes the guest's own words off a command line.
 fn command(line: &str) -> String {
-    let Some(words) = line.strip_prefix(wire::GUEST_PATH).map(str::trim_start) else {
+    let Some((verb, words)) = guest_call(line) else {
         return line.to_owned();
     };
     let command = words
-        .strip_prefix("exec ")
-        .and_then(|rest| rest.split_once(" -- "));
+        .split_once(" -- ")
+        .filter(|_| verb == Some(Verb::Exec));
     command.map_or_else(
         || format!("(files) {words}"),
         |(_, command)| command.to_owned(),

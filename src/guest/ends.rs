@@ -36,16 +36,16 @@ pub(crate) fn leave(id: &str, trailer: &Trailer) {
 
 /// Leaves a word that an exec is not to begin, for one that is cancelled before its guest is there; one that has ended needs
 /// none.
-pub(crate) fn call_off(id: &str) {
+pub(crate) fn cancel_unstarted(id: &str) {
     if is_plain(id) && !Path::new(wire::ENDS_DIR).join(id).exists() && make_dir().is_ok() {
-        let _ = fs::write(called_off(id), "");
+        let _ = fs::write(cancel_file(id), "");
         thin_out();
     }
 }
 
 /// Tells whether an exec was cancelled before it began.
-pub(crate) fn is_called_off(id: &str) -> bool {
-    let word = called_off(id);
+pub(crate) fn take_cancel(id: &str) -> bool {
+    let word = cancel_file(id);
     let is_there = is_plain(id) && word.exists();
     if is_there {
         // Another user's stays until it is thinned out.
@@ -54,7 +54,7 @@ pub(crate) fn is_called_off(id: &str) -> bool {
     is_there
 }
 
-fn called_off(id: &str) -> PathBuf {
+fn cancel_file(id: &str) -> PathBuf {
     Path::new(wire::ENDS_DIR).join(format!(".off-{id}"))
 }
 
@@ -88,7 +88,7 @@ fn thin_out() {
 
 /// `guest execs`: prints a line for each exec that runs, then for those that have ended.
 ///
-/// In this order: an exec that ends between the two looks is told twice rather than not at all.
+/// In this order: an exec that ends between the two listings is told twice rather than not at all.
 pub(crate) fn list() -> Result<(), Problem> {
     let running = processes::running_execs().into_iter();
     let mut lines: Vec<ExecLine> = running.map(ExecLine::Running).collect();

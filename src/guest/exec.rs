@@ -39,7 +39,7 @@ pub(crate) fn run(options: &ExecCall) -> ! {
     sys::hide_from_peers();
     // The last three are keys of a terminal: they are for the command, and must not end its watcher.
     let signals = Signals::take_over(&[SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP]);
-    if ends::is_called_off(&options.id) {
+    if ends::take_cancel(&options.id) {
         report(&finish, Cause::Cancelled, 0, &Usage::default(), None);
     }
     let deadline = options.timeout.map(|limit| Instant::now() + limit);

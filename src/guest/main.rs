@@ -14,6 +14,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod abi;
+mod changes;
 mod ends;
 mod exec;
 mod files;
@@ -21,12 +22,12 @@ mod finish;
 mod hold;
 mod keeper;
 mod kernel;
-mod look;
 mod probe;
 mod processes;
 mod session;
 mod sockets;
 mod sys;
+mod top;
 mod tree;
 /// Compiled into both sides, which use a half of it each.
 #[allow(dead_code, unreachable_pub)]
@@ -73,9 +74,9 @@ fn answer(call: &Call) -> Result<(), Problem> {
         Call::Hold(path) => hold::hold(path),
         Call::Sessions => session::list(),
         Call::Forget(session) => session::forget(session),
-        Call::Top => look::top(),
-        Call::Changes { most, roots } => look::changes(*most, roots),
-        Call::Size(path) => look::size(path),
+        Call::Top => top::top(),
+        Call::Changes { most, roots } => changes::changes(*most, roots),
+        Call::Size(path) => changes::size(path),
         Call::Execs => ends::list(),
         Call::Probe => probe::probe(),
         Call::Init | Call::Keeper | Call::Exec(_) | Call::Save(_) => Ok(()),

@@ -91,7 +91,7 @@ pub(crate) fn freeze_and_kill(find: impl Fn() -> Vec<u32>) {
 
 /// Tells whether a guest has taken its signals over by now. While it waits for them the kernel shows them as not blocked; but
 /// then its command runs.
-fn hears(guest: u32) -> bool {
+fn takes_signals(guest: u32) -> bool {
     let status = fs::read_to_string(format!("/proc/{guest}/status")).unwrap_or_default();
     let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:"));
     let blocked = blocked.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
@@ -108,13 +108,13 @@ pub(crate) fn kill_exec(id: &str) -> Result<(), Problem> {
     let mut guests = guests_of(id);
     if guests.is_empty() {
         // It may be about to begin. It looks for our word after it can be seen, so one of us finds the other.
-        ends::call_off(id);
+        ends::cancel_unstarted(id);
         guests = guests_of(id);
     }
     for guest in &guests {
         sys::kill(*guest, SIGCONT);
         // One that has only begun would die of the signal instead of hearing it, and nobody would know why.
-        while !hears(*guest) && started.elapsed() < HEARING {
+        while !takes_signals(*guest) && started.elapsed() < HEARING {
             std::thread::sleep(Duration::from_millis(1));
         }
         sys::kill(*guest, SIGTERM);
@@ -128,8 +128,8 @@ pub(crate) fn kill_exec(id: &str) -> Result<(), Problem> {
         freeze_and_kill(find);
         sys::kill(guest, SIGKILL);
     }
-    while started.elapsed() < GIVE_UP && !marked(id).is_empty() {
-        freeze_and_kill(|| marked(id));
+    while started.elapsed() < GIVE_UP && !processes_of_exec(id).is_empty() {
+        freeze_and_kill(|| processes_of_exec(id));
         std::thread::sleep(Duration::from_millis(5));
     }
     Ok(())
@@ -177,7 +177,7 @@ pub(crate) fn running_execs() -> Vec<String> {
 }
 
 /// Finds living processes that carry the id of an exec in their environment.
-fn marked(id: &str) -> Vec<u32> {
+fn processes_of_exec(id: &str) -> Vec<u32> {
     let wanted = format!("{}={id}", wire::EXEC_VARIABLE);
     let carries = |pid: &u32| {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();

@@ -16,12 +16,13 @@ pub mod report;
 mod trailer;
 mod verb;
 mod words;
+mod zygote;
 
 pub use call::{Call, ExecCall};
 pub use journal::{JOURNAL, JournalEvent, JournalLine};
 pub use keeper::{
     GuestStreams, KEEPER_DEATH, KEEPER_LOCK, KEEPER_SOCKET, KeeperAnswer, KeeperRequest,
-    REFUSED_PAUSED, RunRequest, StartReport, ZygoteAnswer, ZygoteRequest,
+    REFUSED_PAUSED, RunRequest, StartReport,
 };
 pub use records::{
     DATA_HEAD, DATA_PIECE, Decoder, Entry, EntryKind, Record, data_head, end_bytes, entry_bytes,
@@ -30,6 +31,7 @@ pub use records::{
 pub use trailer::{Cause, EXIT_CANCELLED, EXIT_TIMEOUT, ProblemKind, Trailer};
 pub use verb::Verb;
 pub use words::{escape, unescape};
+pub use zygote::{ZygoteAnswer, ZygoteRequest};
 
 /// Where the engine mounts the guest program.
 pub const GUEST_DIR: &str = "/.sandtop";

@@ -4,16 +4,16 @@
 //! keeper    host namespaces; a poll loop over its socket; sleeps unless asked
 //!  ├ zygote namespaces and cgroups of the sandbox, but not in its process list
 //!  ├ init   first process of the sandbox; its end is the end of all others
-//!  └ guests one for each command or file verb, inside; started by the zygote, or by a window if that is frozen; reaped here
+//!  └ guests one for each command or file verb, inside; started by the zygote, or by a substitute if that is frozen; reaped here
 //! ```
 //!
 //! Whoever of them is killed, nothing stays: init holds a pipe from the keeper, and the kernel ends a process list with init.
 
 mod line;
+mod paused_zygote;
 mod requests;
 mod root;
 mod watch;
-mod window;
 mod zygote;
 
 use std::fs::{self, File};
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::abi::{SIGCHLD, SIGKILL};
-use crate::kernel::{self, as_path, tried};
+use crate::kernel::{self, as_path, with_context};
 use crate::processes;
 use crate::sockets::{self, PollFd};
 use crate::sys::{self, Signals, Wait};
@@ -34,8 +34,8 @@ use line::Incoming;
 use requests::Client;
 use watch::Watcher;
 
-/// How often a stop looks whether everything has ended.
-const LOOK: i32 = 10;
+/// How often a stop checks whether everything has ended, in milliseconds.
+const POLL_MILLIS: i32 = 10;
 
 /// Runs the keeper of the sandbox whose folder is the current one; the plan is on standard input, the answer on standard output.
 pub(crate) fn run() -> ! {
@@ -44,7 +44,7 @@ pub(crate) fn run() -> ! {
             // Whoever waits for this may be gone; then the next command of sandtop decides what becomes of the sandbox.
             let _ = writeln!(io::stdout(), "{}", StartReport::Ready.encode());
             zygote::silence();
-            kernel::forget_code();
+            kernel::release_code_pages();
             keeper.serve();
             keeper.end()
         }
@@ -54,7 +54,7 @@ pub(crate) fn run() -> ! {
             1
         }
     };
-    kernel::leave(code)
+    kernel::exit_now(code)
 }
 
 fn start() -> io::Result<Keeper> {
@@ -64,11 +64,11 @@ fn start() -> io::Result<Keeper> {
     let plan: &'static Plan = Box::leak(Box::new(Plan::parse(&text).map_err(io::Error::other)?));
     drop(text);
     // Nobody has to reap us, and no terminal can signal us.
-    if kernel::split()?.is_some() {
-        kernel::leave(0);
+    if kernel::fork_child()?.is_some() {
+        kernel::exit_now(0);
     }
     kernel::new_session();
-    let lock = tried(
+    let lock = with_context(
         "opening the lock",
         File::create(folder.join(wire::KEEPER_LOCK)),
     )?;
@@ -76,7 +76,7 @@ fn start() -> io::Result<Keeper> {
         .map_err(|_| io::Error::other("it is running already"))?;
     let _ = fs::remove_file(folder.join(wire::KEEPER_SOCKET));
     // The socket's name is relative, because absolute ones may be longer than the kernel allows.
-    let listener = tried("making the socket", UnixListener::bind(wire::KEEPER_SOCKET))?;
+    let listener = with_context("making the socket", UnixListener::bind(wire::KEEPER_SOCKET))?;
     listener.set_nonblocking(true)?;
     let children = Signals::take_over(&[SIGCHLD]).into_file();
     let (near, far) = UnixStream::pair()?;
@@ -85,7 +85,7 @@ fn start() -> io::Result<Keeper> {
         Ids::Block(_) => Some(root::open_trees(plan)?),
         Ids::Single(..) => None,
     };
-    let Some(zygote) = kernel::split()? else {
+    let Some(zygote) = kernel::fork_child()? else {
         drop((near, alive_write, listener, lock));
         sys::unblock_signals();
         zygote::run(plan, &far, trees, alive_read.into())
@@ -123,7 +123,7 @@ struct Keeper {
     children: File,
     zygote: i32,
     ask: UnixStream,
-    /// The sandbox's, for looking into it while it is frozen.
+    /// The sandbox's, for reading in it while it is frozen.
     namespaces: Vec<OwnedFd>,
     init: i32,
     /// Its other end is with init, which ends when this does.
@@ -161,7 +161,7 @@ impl Keeper {
         if let Ids::Block(base) = self.plan.ids {
             for map in ["uid_map", "gid_map"] {
                 let file = format!("/proc/{}/{map}", self.zygote);
-                tried(
+                with_context(
                     &format!("writing {map}"),
                     fs::write(file, format!("0 {base} 65536")),
                 )?;
@@ -183,13 +183,13 @@ impl Keeper {
                     .iter()
                     .map(|client| PollFd::new(&client.socket)),
             );
-            sockets::wait_for(&mut fds, self.patience());
+            sockets::wait_for(&mut fds, self.poll_timeout());
             let ready: Vec<bool> = fds.iter().map(PollFd::is_ready).collect();
-            self.react(&ready);
+            self.handle_ready(&ready);
         }
     }
 
-    fn react(&mut self, ready: &[bool]) {
+    fn handle_ready(&mut self, ready: &[bool]) {
         let is_ready = |index: usize| ready.get(index) == Some(&true);
         if is_ready(0) {
             sys::drain(&self.children);
@@ -199,8 +199,8 @@ impl Keeper {
             self.signal_init(SIGKILL);
         }
         for index in (0..self.clients.len()).rev() {
-            if is_ready(index + 3) && !self.hear(index) {
-                self.hang_up(index);
+            if is_ready(index + 3) && !self.read_request(index) {
+                self.drop_client(index);
             }
         }
         if is_ready(1)
@@ -209,22 +209,22 @@ impl Keeper {
             self.clients.push(Client::new(socket));
         }
         self.reap();
-        self.go_on_stopping();
+        self.continue_stop();
     }
 
     /// Tells how long there is nothing to do, in milliseconds.
-    fn patience(&mut self) -> i32 {
+    fn poll_timeout(&mut self) -> i32 {
         let busy = self.clients.iter().any(Client::is_busy);
         let spared = [self.zygote, self.init];
-        let look = match &mut self.watcher {
+        let check = match &mut self.watcher {
             // Without a guest only what was left in the background runs; it is watched, but not as closely.
             Some(watcher) if !self.paused => {
-                Some(watcher.look(&spared).max(if busy { 0 } else { 100 }))
+                Some(watcher.check(&spared).max(if busy { 0 } else { 100 }))
             }
             _ => None,
         };
-        match (self.stopping, look) {
-            (Some(_), _) => LOOK,
+        match (self.stopping, check) {
+            (Some(_), _) => POLL_MILLIS,
             (None, Some(millis)) if busy || processes::descendants().len() > spared.len() => millis,
             _ => -1,
         }
@@ -257,19 +257,19 @@ impl Keeper {
         }
         let give_up = Instant::now() + Duration::from_secs(5);
         while !matches!(sys::reap(), Wait::None) && Instant::now() < give_up {
-            sockets::wait_for(&mut [PollFd::new(&self.children)], LOOK);
+            sockets::wait_for(&mut [PollFd::new(&self.children)], POLL_MILLIS);
             sys::drain(&self.children);
         }
         for folder in &self.plan.cgroups {
             remove_cgroup(as_path(folder), give_up);
         }
         let _ = fs::remove_file(self.folder.join(wire::KEEPER_SOCKET));
-        self.tell_end();
+        self.journal_end();
         0
     }
 
     /// Notes in the journal that the sandbox has ended.
-    fn tell_end(&self) {
+    fn journal_end(&self) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let line = JournalLine {
             at_millis: now.map_or(0, |passed| passed.as_millis().try_into().unwrap_or(0)),

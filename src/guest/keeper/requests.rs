@@ -7,9 +7,9 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use super::line::{self, Incoming};
-use super::{Keeper, window};
+use super::{Keeper, paused_zygote};
 use crate::abi::{SIGCONT, SIGKILL, SIGSTOP, SIGTERM};
-use crate::kernel::{as_path, tried};
+use crate::kernel::{as_path, with_context};
 use crate::wire::{
     self, KeeperAnswer, KeeperRequest, RunRequest, Verb, ZygoteAnswer, ZygoteRequest,
 };
@@ -62,8 +62,8 @@ impl Client {
 }
 
 impl Keeper {
-    /// Hears what a client says; `false` when it is gone or talks nonsense.
-    pub(super) fn hear(&mut self, index: usize) -> bool {
+    /// Reads what a client asks for and does it; `false` when it is gone or talks nonsense.
+    pub(super) fn read_request(&mut self, index: usize) -> bool {
         let Some(client) = self.clients.get_mut(index) else {
             return false;
         };
@@ -76,10 +76,10 @@ impl Keeper {
         let answered = match KeeperRequest::parse(&line) {
             Some(KeeperRequest::Run(run)) => self.run(index, run, &fds),
             Some(KeeperRequest::Hello) => Ok((self.status(), Vec::new())),
-            Some(KeeperRequest::Pause) => self.pause().map(done),
-            Some(KeeperRequest::Resume) => self.resume().map(done),
-            Some(KeeperRequest::Stop) => self.stop().map(done),
-            Some(KeeperRequest::Kill) => self.kill().map(done),
+            Some(KeeperRequest::Pause) => self.pause().map(done_answer),
+            Some(KeeperRequest::Resume) => self.resume().map(done_answer),
+            Some(KeeperRequest::Stop) => self.stop().map(done_answer),
+            Some(KeeperRequest::Kill) => self.kill().map(done_answer),
             None => Err(io::Error::other("this keeper does not know that request")),
         };
         let refused = |error: io::Error| (KeeperAnswer::Refused(error.to_string()), Vec::new());
@@ -119,10 +119,10 @@ impl Keeper {
     ) -> io::Result<(i32, Vec<OwnedFd>)> {
         // A frozen zygote would not answer, and we could not resume it while we wait.
         let is_frozen = self.paused && self.plan.freezer.is_some();
-        let window = is_frozen
-            .then(|| window::open(self.plan, &self.namespaces))
+        let substitute = is_frozen
+            .then(|| paused_zygote::start(self.plan, &self.namespaces))
             .transpose()?;
-        let zygote = window.as_ref().unwrap_or(&self.ask);
+        let zygote = substitute.as_ref().unwrap_or(&self.ask);
         line::send(zygote, &request.encode(), fds)?;
         let (answer, passed) = Incoming::default()
             .next(zygote)?
@@ -134,9 +134,9 @@ impl Keeper {
         }
     }
 
-    /// A client that goes takes along the command or the look that was started for it. Work on files sees the end of its input,
+    /// A client that goes takes along the command or the reading that was started for it. Work on files sees the end of its input,
     /// and cleans up by itself.
-    pub(super) fn hang_up(&mut self, index: usize) {
+    pub(super) fn drop_client(&mut self, index: usize) {
         let client = self.clients.swap_remove(index);
         let Some((Ok(pid), verb)) = client.guest.map(|(pid, verb)| (u32::try_from(pid), verb))
         else {
@@ -152,7 +152,7 @@ impl Keeper {
     fn pause(&mut self) -> io::Result<()> {
         match &self.plan.freezer {
             Some(freezer) => {
-                tried("pausing", fs::write(as_path(&freezer.file), &freezer.on))?;
+                with_context("pausing", fs::write(as_path(&freezer.file), &freezer.on))?;
             }
             None => self.signal_twice(SIGSTOP)?,
         }
@@ -162,10 +162,10 @@ impl Keeper {
 
     fn resume(&mut self) -> io::Result<()> {
         let readers = self.clients.iter().filter_map(Client::reader);
-        readers.for_each(|guest| window::take_in(self.plan, guest));
+        readers.for_each(|guest| paused_zygote::join_cgroups(self.plan, guest));
         match &self.plan.freezer {
             Some(freezer) => {
-                tried("resuming", fs::write(as_path(&freezer.file), &freezer.off))?;
+                with_context("resuming", fs::write(as_path(&freezer.file), &freezer.off))?;
             }
             None => self.signal_twice(SIGCONT)?,
         }
@@ -191,7 +191,7 @@ impl Keeper {
         Ok(())
     }
 
-    pub(super) fn go_on_stopping(&mut self) {
+    pub(super) fn continue_stop(&mut self) {
         let Some(deadline) = self.stopping else {
             return;
         };
@@ -214,6 +214,6 @@ impl Keeper {
 /// An answer, and descriptors that go with it.
 type Answered = (KeeperAnswer, Vec<OwnedFd>);
 
-fn done((): ()) -> Answered {
+fn done_answer((): ()) -> Answered {
     (KeeperAnswer::Done, Vec::new())
 }

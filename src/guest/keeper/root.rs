@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use crate::abi::{MS_PRIVATE, MS_REC};
-use crate::kernel::{self, as_path, tried};
+use crate::kernel::{self, as_path, with_context};
 use crate::wire::plan::{NODEV, NOEXEC, NOSUID, Plan, READ_ONLY, Step};
 
 /// Where the new root is put together; the host's folder is covered in our namespace only, and out of sight later.
@@ -51,7 +51,7 @@ pub(crate) fn build(plan: &Plan, trees: Option<Trees>) -> io::Result<()> {
 }
 
 /// Where a path of the sandbox is while the root is being built.
-fn staged(target: &[u8]) -> PathBuf {
+fn staging_path(target: &[u8]) -> PathBuf {
     let inside = as_path(target);
     Path::new(STAGE).join(inside.strip_prefix("/").unwrap_or(inside))
 }
@@ -63,7 +63,7 @@ fn carry_out<'a>(step: &Step, trees: &mut impl Iterator<Item = &'a OwnedFd>) -> 
                 .next()
                 .ok_or_else(|| io::Error::other("a tree is missing"))?;
             // The kind is asked of what was opened, since the source may be out of reach now.
-            place_tree(tree, as_path(source), &staged(target))
+            place_tree(tree, as_path(source), &staging_path(target))
         }
         Step::New {
             kind,
@@ -71,28 +71,28 @@ fn carry_out<'a>(step: &Step, trees: &mut impl Iterator<Item = &'a OwnedFd>) -> 
             flags,
             options,
         } => {
-            let place = staged(target);
+            let place = staging_path(target);
             make_folder(&place)?;
             kernel::mount_new(kind, &place, *flags, options)
         }
         Step::Link { text, target } => {
-            let place = staged(target);
+            let place = staging_path(target);
             make_parent(&place)?;
-            tried("making a link", symlink(as_path(text), &place))
+            with_context("making a link", symlink(as_path(text), &place))
         }
         Step::Folder { target, mode } => {
-            let place = staged(target);
+            let place = staging_path(target);
             make_folder(&place)?;
             fs::set_permissions(&place, fs::Permissions::from_mode(*mode))
         }
         Step::File { target, content } => {
-            let place = staged(target);
+            let place = staging_path(target);
             make_parent(&place)?;
-            tried("writing a file", fs::write(&place, content))
+            with_context("writing a file", fs::write(&place, content))
         }
-        Step::Hide(target) => hide(&staged(target)),
-        Step::Seal(target) => kernel::restrict_mount(&staged(target), READ_ONLY),
-        Step::Protect(target) => protect(&staged(target)),
+        Step::Hide(target) => hide(&staging_path(target)),
+        Step::Seal(target) => kernel::restrict_mount(&staging_path(target), READ_ONLY),
+        Step::Protect(target) => protect(&staging_path(target)),
     }
 }
 
@@ -103,7 +103,7 @@ fn place_tree(tree: &OwnedFd, source: &Path, place: &Path) -> io::Result<()> {
         make_parent(place)?;
         make_file(place)?;
     }
-    tried(
+    with_context(
         &format!("showing {}", source.display()),
         kernel::attach(tree, place),
     )
@@ -117,7 +117,7 @@ fn is_folder(tree: &OwnedFd) -> bool {
 }
 
 fn make_folder(place: &Path) -> io::Result<()> {
-    tried(
+    with_context(
         &format!("making {}", place.display()),
         fs::create_dir_all(place),
     )
@@ -134,7 +134,7 @@ fn make_file(place: &Path) -> io::Result<()> {
         .open(place)
     {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        made => tried(&format!("making {}", place.display()), made.map(drop)),
+        made => with_context(&format!("making {}", place.display()), made.map(drop)),
     }
 }
 

@@ -25,18 +25,18 @@ impl<'a> Watcher<'a> {
         Self { watch, kills: 0 }
     }
 
-    /// Looks once; returns the milliseconds until the next look is due. `spared` are processes of ours.
-    pub(crate) fn look(&mut self, spared: &[i32]) -> i32 {
+    /// Checks once; returns the milliseconds until the next check is due. `spared` are processes of ours.
+    pub(crate) fn check(&mut self, spared: &[i32]) -> i32 {
         let spared = |pid: u32| spared.iter().any(|own| u32::try_from(*own) == Ok(pid));
         let found = processes::descendants()
             .into_iter()
             .filter(|pid| !spared(*pid));
-        let mut used: Vec<Used> = found.map(Used::of).collect();
+        let mut used: Vec<ProcessMemory> = found.map(ProcessMemory::of).collect();
         if total(&used) > self.watch.limit {
             // What several share was counted for each of them; to know better takes longer.
             used.iter_mut()
                 .filter(|one| one.shared > 0)
-                .for_each(Used::divide);
+                .for_each(ProcessMemory::divide);
         }
         let total = total(&used);
         if total > self.watch.limit
@@ -60,14 +60,14 @@ impl<'a> Watcher<'a> {
 }
 
 /// What a process has in memory, but for files, which can be dropped.
-struct Used {
+struct ProcessMemory {
     pid: u32,
     own: u64,
     /// In memory that others may have, too.
     shared: u64,
 }
 
-impl Used {
+impl ProcessMemory {
     fn of(pid: u32) -> Self {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
         Self {
@@ -89,8 +89,8 @@ impl Used {
     }
 }
 
-fn total(used: &[Used]) -> u64 {
-    used.iter().map(Used::bytes).sum()
+fn total(used: &[ProcessMemory]) -> u64 {
+    used.iter().map(ProcessMemory::bytes).sum()
 }
 
 /// Reads a line that counts in kibibytes.

@@ -8,9 +8,9 @@ use std::os::unix::fs::fchown;
 use std::os::unix::net::UnixStream;
 
 use super::line;
+use super::paused_zygote;
 use super::root::{self, Trees};
-use super::window;
-use crate::kernel::{self, as_path, tried};
+use crate::kernel::{self, as_path, with_context};
 use crate::wire::plan::{Ids, Plan};
 use crate::wire::{self, GuestStreams, RunRequest, ZygoteAnswer, ZygoteRequest};
 use crate::{abi, sockets, sys};
@@ -29,7 +29,7 @@ pub(crate) fn run(plan: &Plan, keeper: &UnixStream, trees: Option<Trees>, alive:
     kernel::end_with_parent();
     silence();
     match prepare(plan, keeper, trees, alive).and_then(|()| serve(plan, keeper)) {
-        Ok(()) => kernel::leave(1),
+        Ok(()) => kernel::exit_now(1),
         Err(error) => give_up(keeper, &error),
     }
 }
@@ -38,7 +38,7 @@ pub(crate) fn run(plan: &Plan, keeper: &UnixStream, trees: Option<Trees>, alive:
 pub(crate) fn give_up(keeper: &UnixStream, error: &io::Error) -> ! {
     let answer = ZygoteAnswer::Failed(error.to_string());
     let _ = line::send(keeper, &answer.encode(), &[]);
-    kernel::leave(1)
+    kernel::exit_now(1)
 }
 
 /// Enters cgroups and namespaces, starts init, and gives up what is not needed from then on.
@@ -50,7 +50,7 @@ fn prepare(
 ) -> io::Result<()> {
     for folder in &plan.cgroups {
         let members = as_path(folder).join("cgroup.procs");
-        tried(
+        with_context(
             &format!("joining {}", members.display()),
             fs::write(&members, "0"),
         )?;
@@ -65,15 +65,15 @@ fn prepare(
     } else {
         0
     };
-    tried(
+    with_context(
         "making namespaces (unshare)",
         kernel::unshare(kernel::NEW_NAMESPACES | network),
     )?;
     // Where init has built the root, a process that is not in its list does not find itself any more.
-    std::env::set_current_dir(window::OWN_NAMESPACES)?;
+    std::env::set_current_dir(paused_zygote::OWN_NAMESPACES)?;
     become_first_user(plan, keeper, own)?;
     let (near, far) = UnixStream::pair()?;
-    match tried("starting init", kernel::split_sibling())? {
+    match with_context("starting init", kernel::fork_sibling())? {
         None => {
             drop(near);
             init(plan, &far, trees, alive)
@@ -92,7 +92,7 @@ fn prepare(
     }
     // Only a frozen zygote needs somebody to take its place.
     let namespaces = if plan.freezer.is_some() {
-        window::namespaces(plan)?
+        paused_zygote::open_namespaces(plan)?
     } else {
         Vec::new()
     };
@@ -129,12 +129,12 @@ fn become_first_user(
             kernel::become_user(0, 0, true)
         }
         Ids::Single(uid, gid) => {
-            tried("setgroups", fs::write("/proc/self/setgroups", "deny"))?;
-            tried(
+            with_context("setgroups", fs::write("/proc/self/setgroups", "deny"))?;
+            with_context(
                 "mapping the user (uid_map)",
                 fs::write("/proc/self/uid_map", format!("{uid} {real_user} 1")),
             )?;
-            tried(
+            with_context(
                 "mapping the group (gid_map)",
                 fs::write("/proc/self/gid_map", format!("{gid} {real_group} 1")),
             )
@@ -163,13 +163,13 @@ fn init(plan: &Plan, starter: &UnixStream, trees: Option<Trees>, alive: OwnedFd)
         Ok(()) => drop(sockets::send(starter, ROOT_BUILT, &[])),
         Err(error) => {
             let _ = sockets::send(starter, error.to_string().as_bytes(), &[]);
-            kernel::leave(1)
+            kernel::exit_now(1)
         }
     }
     silence();
     let alive = keep_only(alive);
     let children = sys::Signals::take_over(&[abi::SIGCHLD]).into_file();
-    kernel::forget_code();
+    kernel::release_code_pages();
     loop {
         let mut fds = [
             sockets::PollFd::new(&alive),
@@ -177,7 +177,7 @@ fn init(plan: &Plan, starter: &UnixStream, trees: Option<Trees>, alive: OwnedFd)
         ];
         sockets::wait_for(&mut fds, -1);
         if fds[0].is_ready() {
-            kernel::leave(0);
+            kernel::exit_now(0);
         }
         sys::drain(&children);
         while let sys::Wait::Ended(_) = sys::reap() {}
@@ -201,7 +201,7 @@ pub(crate) fn keep_only(fd: OwnedFd) -> OwnedFd {
 /// Starts what the keeper asks for, one line each.
 pub(crate) fn serve(plan: &Plan, keeper: &UnixStream) -> io::Result<()> {
     let mut incoming = line::Incoming::default();
-    kernel::forget_code();
+    kernel::release_code_pages();
     loop {
         let Some((line, fds)) = incoming.next(keeper)? else {
             return Ok(());
@@ -244,7 +244,7 @@ fn start(plan: &Plan, run: &RunRequest, mut fds: Vec<OwnedFd>) -> io::Result<Sta
         return Err(io::Error::other("a request without streams"));
     };
     let streams = [stdin.as_raw_fd(), stdout.as_raw_fd(), stderr.as_raw_fd()];
-    if let Some(pid) = sys::once_there_is_room(kernel::split_sibling)? {
+    if let Some(pid) = sys::once_there_is_room(kernel::fork_sibling)? {
         return Ok((pid, master));
     }
     kernel::new_session();
@@ -258,7 +258,7 @@ fn start(plan: &Plan, run: &RunRequest, mut fds: Vec<OwnedFd>) -> io::Result<Sta
         |()| kernel::execute(wire::GUEST_PATH, &run.argv, &run.env),
     );
     eprintln!("{}starting the guest failed: {error}", wire::COMPLAINT);
-    kernel::leave(126)
+    kernel::exit_now(126)
 }
 
 /// Becomes the sandbox's user, with no more rights than that one has, where the guest is to start.
@@ -282,7 +282,7 @@ fn become_payload(plan: &Plan, run: &RunRequest) -> io::Result<()> {
 /// Opens a terminal of the sandbox's own: both sides of it.
 fn open_terminal(rows: u16, columns: u16) -> io::Result<(OwnedFd, OwnedFd)> {
     let master = File::options().read(true).write(true).open("/dev/pts/ptmx");
-    let master = OwnedFd::from(tried("opening a terminal", master)?);
+    let master = OwnedFd::from(with_context("opening a terminal", master)?);
     let peer = kernel::terminal_peer(&master, rows, columns)?;
     Ok((master, peer))
 }
@@ -291,11 +291,11 @@ fn open_terminal(rows: u16, columns: u16) -> io::Result<(OwnedFd, OwnedFd)> {
 /// would hold for ever.
 fn send_signal(signal: i32) -> io::Result<Started> {
     let (done, doing) = io::pipe()?;
-    if let Some(pid) = kernel::split_sibling()? {
+    if let Some(pid) = kernel::fork_sibling()? {
         drop(doing);
         sockets::wait_for(&mut [sockets::PollFd::new(&done)], SIGNALLING);
         return Ok((pid, None));
     }
     kernel::signal_all(signal);
-    kernel::leave(0)
+    kernel::exit_now(0)
 }

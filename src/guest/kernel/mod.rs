@@ -57,7 +57,7 @@ unsafe extern "C" {
 }
 
 /// Lets go of the program's code, of which a process that waits needs next to nothing; what is used comes back by itself.
-pub(crate) fn forget_code() {
+pub(crate) fn release_code_pages() {
     let page = crate::sys::page_size();
     let start = (&raw const __executable_start)
         .addr()
@@ -95,18 +95,18 @@ fn name(path: &Path) -> io::Result<CString> {
 }
 
 /// Adds what was tried to an error.
-pub(crate) fn tried<T>(what: &str, result: io::Result<T>) -> io::Result<T> {
+pub(crate) fn with_context<T>(what: &str, result: io::Result<T>) -> io::Result<T> {
     result.map_err(|error| io::Error::new(error.kind(), format!("{what}: {error}")))
 }
 
 /// Splits off a process: `None` in the child.
-pub(crate) fn split() -> io::Result<Option<i32>> {
+pub(crate) fn fork_child() -> io::Result<Option<i32>> {
     let pid = check(fork())?;
     Ok((pid > 0).then_some(pid))
 }
 
 /// Splits off a process whose parent is our own; it is in the new process namespace, if we have made one.
-pub(crate) fn split_sibling() -> io::Result<Option<i32>> {
+pub(crate) fn fork_sibling() -> io::Result<Option<i32>> {
     // SAFETY: without a stack of its own or shared memory this is a fork; the process has one thread.
     let pid = check_number(unsafe {
         syscall(
@@ -128,7 +128,7 @@ pub(crate) fn unshare(flags: c_int) -> io::Result<()> {
 
 /// Joins a namespace of any kind.
 pub(crate) fn join_namespace(namespace: &OwnedFd) -> io::Result<()> {
-    tried(
+    with_context(
         "joining a namespace (setns)",
         check(setns(namespace.as_raw_fd(), 0)),
     )
@@ -141,7 +141,7 @@ pub(crate) fn new_session() {
 }
 
 /// Ends at once, running nothing on the way.
-pub(crate) fn leave(code: i32) -> ! {
+pub(crate) fn exit_now(code: i32) -> ! {
     _exit(code)
 }
 

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
 use std::ptr::null;
 
-use super::{check, check_number, name, syscall, text, tried};
+use super::{check, check_number, name, syscall, text, with_context};
 use crate::abi::{self, AT_EMPTY_PATH, AT_FDCWD, AT_RECURSIVE, MS_PRIVATE, MountAttr};
 
 unsafe extern "C" {
@@ -38,7 +38,7 @@ pub(crate) fn mount_new(kind: &str, target: &Path, flags: u64, options: &str) ->
             data,
         )
     };
-    tried(
+    with_context(
         &format!("mounting {kind} on {}", target.display()),
         check(result),
     )
@@ -49,7 +49,7 @@ pub(crate) fn mount_new(kind: &str, target: &Path, flags: u64, options: &str) ->
 pub(crate) fn mount_spread(target: &Path, flags: c_ulong) -> io::Result<()> {
     let target = name(target)?;
     // SAFETY: the string lives through the call.
-    tried(
+    with_context(
         "detaching mounts",
         check(unsafe { mount(null(), target.as_ptr(), null(), flags, null()) }),
     )
@@ -68,7 +68,7 @@ pub(crate) fn open_tree(source: &Path) -> io::Result<OwnedFd> {
             abi::OPEN_TREE_CLONE | AT_RECURSIVE | abi::O_CLOEXEC.cast_unsigned(),
         )
     };
-    let fd = tried(&format!("opening {}", source.display()), check_number(fd))?;
+    let fd = with_context(&format!("opening {}", source.display()), check_number(fd))?;
     // SAFETY: the descriptor is new and nobody else's.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
@@ -97,7 +97,7 @@ fn set_flags(fd: RawFd, path: &CStr, how: c_uint, flags: u64) -> io::Result<()> 
             size_of_val(&attributes),
         )
     };
-    tried("mount_setattr", check(result)).map(drop)
+    with_context("mount_setattr", check(result)).map(drop)
 }
 
 /// Attaches a tree.
@@ -114,16 +114,16 @@ pub(crate) fn attach(tree: &OwnedFd, target: &Path) -> io::Result<()> {
             abi::MOVE_MOUNT_F_EMPTY_PATH,
         )
     };
-    tried(&format!("attaching {}", target.display()), check(result)).map(drop)
+    with_context(&format!("attaching {}", target.display()), check(result)).map(drop)
 }
 
 /// Makes the current folder the root, for every process of this mount namespace, and lets go of the old one.
 pub(crate) fn become_root_here() -> io::Result<()> {
     // SAFETY: the strings are static.
     let result = unsafe { syscall(abi::call::PIVOT_ROOT, c".".as_ptr(), c".".as_ptr()) };
-    tried("pivot_root", check(result))?;
+    with_context("pivot_root", check(result))?;
     // SAFETY: the string is static.
     let result = unsafe { umount2(c".".as_ptr(), abi::MNT_DETACH) };
-    tried("leaving the old root", check(result))?;
+    with_context("leaving the old root", check(result))?;
     std::env::set_current_dir("/")
 }

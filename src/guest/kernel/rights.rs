@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_ulong};
 use std::io;
 use std::ptr::null;
 
-use super::{check, prctl, tried};
+use super::{check, prctl, with_context};
 use crate::abi::{self, FilterProgram, RLimit};
 
 unsafe extern "C" {
@@ -22,10 +22,10 @@ unsafe extern "C" {
 pub(crate) fn become_user(uid: u32, gid: u32, groups: bool) -> io::Result<()> {
     if groups {
         // SAFETY: a list of no groups has no address.
-        tried("setgroups", check(unsafe { setgroups(0, null()) }))?;
+        with_context("setgroups", check(unsafe { setgroups(0, null()) }))?;
     }
-    tried("setresgid", check(setresgid(gid, gid, gid)))?;
-    tried("setresuid", check(setresuid(uid, uid, uid))).map(drop)
+    with_context("setresgid", check(setresgid(gid, gid, gid)))?;
+    with_context("setresuid", check(setresuid(uid, uid, uid))).map(drop)
 }
 
 /// Gives up every capability that processes started from here could ever get back.
@@ -40,7 +40,7 @@ pub(crate) fn limit_capabilities() {
 pub(crate) fn drop_capabilities() -> io::Result<()> {
     let (header, none) = ([abi::CAPABILITY_VERSION_3, 0], [0; 6]);
     // SAFETY: both have the layout of version 3 of the call.
-    tried(
+    with_context(
         "capset",
         check(unsafe { capset(&raw const header, &raw const none) }),
     )
@@ -49,7 +49,7 @@ pub(crate) fn drop_capabilities() -> io::Result<()> {
 
 /// Never gains privileges again.
 pub(crate) fn no_new_privileges() -> io::Result<()> {
-    tried(
+    with_context(
         "no_new_privs",
         check(prctl(abi::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)),
     )
@@ -78,7 +78,7 @@ pub(crate) fn filter_calls(program: &[u8]) -> io::Result<()> {
         count: u16::try_from(words.len()).unwrap_or(0),
         instructions: words.as_ptr().cast(),
     };
-    tried(
+    with_context(
         "seccomp",
         check(prctl(
             abi::PR_SET_SECCOMP,

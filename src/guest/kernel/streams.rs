@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_ulong};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-use super::{check, syscall, tried};
+use super::{check, syscall, with_context};
 use crate::abi::{self, IFNAMSIZ, IfReq, O_CLOEXEC, WinSize};
 
 unsafe extern "C" {
@@ -23,7 +23,7 @@ pub(crate) fn loopback_up() -> io::Result<()> {
     request[IFNAMSIZ..IFNAMSIZ + 2]
         .copy_from_slice(&(abi::IFF_UP | abi::IFF_RUNNING).to_ne_bytes());
     // SAFETY: the array has the size and layout of struct ifreq.
-    tried(
+    with_context(
         "switching lo on",
         check(unsafe { ioctl(socket.as_raw_fd(), abi::SIOCSIFFLAGS, request.as_mut_ptr()) }),
     )

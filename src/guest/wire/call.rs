@@ -223,12 +223,10 @@ impl Call {
             .map_or(("", words), |(first, rest)| (first.as_str(), rest));
         let verb =
             Verb::parse(first).ok_or_else(|| format!("the guest does not know `{first}`"))?;
-        let path = || {
-            rest.first()
-                .map(|path| unescape(path))
-                .ok_or("no path was given")
-        };
-        let second = rest.get(1).map(String::as_str);
+        Self::with_arguments(verb, rest)
+    }
+
+    fn with_arguments(verb: Verb, rest: &[String]) -> Result<Self, String> {
         let name = || rest.first().cloned().unwrap_or_default();
         Ok(match verb {
             Verb::Init => Self::Init,
@@ -236,28 +234,6 @@ impl Call {
             Verb::Exec => Self::Exec(ExecCall::parse(rest)),
             Verb::Kill => Self::Kill(name()),
             Verb::Save => Self::Save(name()),
-            Verb::List => Self::List(path()?),
-            Verb::Stat => Self::Stat(path()?),
-            Verb::MakeDir => Self::MakeDir(path()?),
-            Verb::Rename => Self::Rename {
-                from: path()?,
-                to: unescape(second.unwrap_or_default()),
-            },
-            Verb::Delete => Self::Delete {
-                path: path()?,
-                recursive: second == Some(RECURSIVE),
-            },
-            Verb::Read => Self::Read {
-                path: path()?,
-                limit: second.and_then(|bytes| bytes.parse().ok()),
-            },
-            Verb::Write => Self::Write {
-                path: path()?,
-                mode: second.and_then(|bits| u32::from_str_radix(bits, 8).ok()),
-            },
-            Verb::Pack => Self::Pack(path()?),
-            Verb::Unpack => Self::Unpack(path()?),
-            Verb::Hold => Self::Hold(path()?),
             Verb::Sessions => Self::Sessions,
             Verb::Forget => Self::Forget(name()),
             Verb::Top => Self::Top,
@@ -265,9 +241,42 @@ impl Call {
                 most: name().parse().unwrap_or(0),
                 roots: rest.iter().skip(1).map(|root| unescape(root)).collect(),
             },
-            Verb::Size => Self::Size(path()?),
             Verb::Execs => Self::Execs,
             Verb::Probe => Self::Probe,
+            _ => {
+                let path = rest.first().ok_or("no path was given")?;
+                Self::on_path(verb, unescape(path), rest.get(1).map(String::as_str))?
+            }
+        })
+    }
+
+    /// Reads the call of a verb that works on files.
+    fn on_path(verb: Verb, path: Vec<u8>, second: Option<&str>) -> Result<Self, String> {
+        Ok(match verb {
+            Verb::List => Self::List(path),
+            Verb::Stat => Self::Stat(path),
+            Verb::MakeDir => Self::MakeDir(path),
+            Verb::Rename => Self::Rename {
+                from: path,
+                to: unescape(second.unwrap_or_default()),
+            },
+            Verb::Delete => Self::Delete {
+                path,
+                recursive: second == Some(RECURSIVE),
+            },
+            Verb::Read => Self::Read {
+                path,
+                limit: second.and_then(|bytes| bytes.parse().ok()),
+            },
+            Verb::Write => Self::Write {
+                path,
+                mode: second.and_then(|bits| u32::from_str_radix(bits, 8).ok()),
+            },
+            Verb::Pack => Self::Pack(path),
+            Verb::Unpack => Self::Unpack(path),
+            Verb::Hold => Self::Hold(path),
+            Verb::Size => Self::Size(path),
+            other => return Err(format!("`{}` works on no path", other.word())),
         })
     }
 }

@@ -18,10 +18,10 @@ pub const KEEPER_DEATH: &str = "death";
 pub const REFUSED_PAUSED: &str = "paused";
 
 const OK: &str = "ok";
-const ERROR: &str = "error";
-const READY: &str = "ready";
-const RUN: &str = "run";
-const STARTED: &str = "started";
+pub(super) const ERROR: &str = "error";
+pub(super) const READY: &str = "ready";
+pub(super) const RUN: &str = "run";
+pub(super) const STARTED: &str = "started";
 
 /// What the engine asks of a keeper.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl RunRequest {
     }
 
     /// Writes `run STREAMS ROWS COLUMNS UID GID FOLDER COUNT ENV… ARGV…`.
-    fn encode(&self) -> String {
+    pub(super) fn encode(&self) -> String {
         let (kind, rows, columns) = match self.streams {
             GuestStreams::Pipes => (Self::PIPES, 0, 0),
             GuestStreams::Terminal { rows, columns } => (Self::TERMINAL, rows, columns),
@@ -131,7 +131,7 @@ impl RunRequest {
     }
 
     /// Reads what follows the first word.
-    fn parse(mut words: LineReader<'_>) -> Option<Self> {
+    pub(super) fn parse(mut words: LineReader<'_>) -> Option<Self> {
         let kind = words.text()?;
         let (rows, columns) = (words.number()?, words.number()?);
         let streams = match kind.as_str() {
@@ -252,95 +252,6 @@ impl StartReport {
             ERROR => words.text().map(Self::Failed),
             _ => None,
         }
-    }
-}
-
-/// What a keeper asks of its zygote.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ZygoteRequest {
-    /// Start the guest.
-    Run(RunRequest),
-    /// Send a signal to every process of the sandbox.
-    Signal(i32),
-}
-
-impl ZygoteRequest {
-    const SIGNAL: &'static str = "signal";
-
-    /// Writes it, without the end of the line.
-    #[must_use]
-    pub fn encode(&self) -> String {
-        match self {
-            Self::Run(run) => run.encode(),
-            Self::Signal(signal) => LineWriter::new(Self::SIGNAL).number(signal).line(),
-        }
-    }
-
-    /// Reads it.
-    #[must_use]
-    pub fn parse(line: &str) -> Option<Self> {
-        let mut words = LineReader::new(line);
-        match words.text()?.as_str() {
-            RUN => RunRequest::parse(words).map(Self::Run),
-            Self::SIGNAL => words.number().map(Self::Signal),
-            _ => None,
-        }
-    }
-}
-
-/// What a zygote tells its keeper.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ZygoteAnswer {
-    /// It needs its users mapped, which only the keeper may do.
-    NeedsIds,
-    /// The first process of the sandbox.
-    Init {
-        /// Its number outside.
-        pid: i32,
-    },
-    /// The sandbox stands; its namespaces come along.
-    Ready,
-    /// What was asked for runs; for a terminal, its other side comes along.
-    Started {
-        /// Its number outside.
-        pid: i32,
-    },
-    /// It is not done, for this reason.
-    Failed(String),
-}
-
-impl ZygoteAnswer {
-    const MAP: &'static str = "map";
-    const INIT: &'static str = "init";
-
-    /// Writes it, without the end of the line.
-    #[must_use]
-    pub fn encode(&self) -> String {
-        match self {
-            Self::NeedsIds => Self::MAP.to_owned(),
-            Self::Init { pid } => LineWriter::new(Self::INIT).number(pid).line(),
-            Self::Ready => READY.to_owned(),
-            Self::Started { pid } => LineWriter::new(STARTED).number(pid).line(),
-            Self::Failed(reason) => LineWriter::new(ERROR).word(reason).line(),
-        }
-    }
-
-    /// Reads it.
-    #[must_use]
-    pub fn parse(line: &str) -> Option<Self> {
-        let mut words = LineReader::new(line);
-        Some(match words.text()?.as_str() {
-            Self::MAP => Self::NeedsIds,
-            Self::INIT => Self::Init {
-                pid: words.number()?,
-            },
-            READY => Self::Ready,
-            STARTED => Self::Started {
-                pid: words.number()?,
-            },
-            ERROR => Self::Failed(words.text().unwrap_or_default()),
-            _ => return None,
-        })
     }
 }
 

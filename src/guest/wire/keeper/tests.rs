@@ -1,5 +1,6 @@
 //! Every request and answer goes over the socket and back.
 
+use super::super::zygote::{ZygoteAnswer, ZygoteRequest};
 use super::*;
 
 fn run(streams: GuestStreams) -> RunRequest {

@@ -1,5 +1,5 @@
-//! A window into a frozen sandbox. Its zygote is frozen like all that is in its cgroups; so the keeper splits off another one,
-//! which joins the namespaces but no cgroup, gives up the same rights, and lives for one look.
+//! A zygote for a paused sandbox. The sandbox's own is frozen like all that is in its cgroups; so the keeper splits off another one,
+//! which joins the namespaces but no cgroup, gives up the same rights, and lives for one request.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::zygote;
 use crate::abi::SIGKILL;
-use crate::kernel::{self, as_path, tried};
+use crate::kernel::{self, as_path, with_context};
 use crate::sys;
 use crate::wire::{self, plan::Plan};
 
@@ -28,19 +28,19 @@ const NAMESPACES: [&str; 7] = [
 pub(crate) const OWN_NAMESPACES: &str = "/proc/self/ns";
 
 /// Opens the namespaces of this process, whose current folder is where it finds them.
-pub(crate) fn namespaces(plan: &Plan) -> io::Result<Vec<OwnedFd>> {
+pub(crate) fn open_namespaces(plan: &Plan) -> io::Result<Vec<OwnedFd>> {
     let wanted = NAMESPACES
         .iter()
         .filter(|name| plan.own_network || **name != "net");
     wanted
-        .map(|name| tried(name, File::open(Path::new(name))).map(OwnedFd::from))
+        .map(|name| with_context(name, File::open(Path::new(name))).map(OwnedFd::from))
         .collect()
 }
 
-/// Opens a window: what is said into the socket is heard by a zygote that ends when it is closed.
-pub(crate) fn open(plan: &Plan, namespaces: &[OwnedFd]) -> io::Result<UnixStream> {
+/// Starts it: what is said into the socket is heard by a zygote that ends when it is closed.
+pub(crate) fn start(plan: &Plan, namespaces: &[OwnedFd]) -> io::Result<UnixStream> {
     let (near, far) = UnixStream::pair()?;
-    if kernel::split()?.is_some() {
+    if kernel::fork_child()?.is_some() {
         return Ok(near);
     }
     sys::unblock_signals();
@@ -50,7 +50,7 @@ pub(crate) fn open(plan: &Plan, namespaces: &[OwnedFd]) -> io::Result<UnixStream
         Err(error) => zygote::give_up(&far, &error),
     };
     match zygote::drop_rights(plan).and_then(|()| zygote::serve(plan, &far)) {
-        Ok(()) => kernel::leave(0),
+        Ok(()) => kernel::exit_now(0),
         Err(error) => zygote::give_up(&far, &error),
     }
 }
@@ -62,9 +62,9 @@ fn join(namespaces: &[OwnedFd]) -> io::Result<()> {
     namespaces.iter().try_for_each(kernel::join_namespace)
 }
 
-/// Puts somebody who still looks when the sandbox is thawed under the same limits as the others, who can lay hands on it from
+/// Puts a guest that still reads when the sandbox is thawed under the same limits as the others, who can lay hands on it from
 /// then on.
-pub(crate) fn take_in(plan: &Plan, guest: i32) {
+pub(crate) fn join_cgroups(plan: &Plan, guest: i32) {
     let join =
         |folder: &Vec<u8>| fs::write(as_path(folder).join("cgroup.procs"), guest.to_string());
     if let (Err(_), Ok(guest @ 1..)) =

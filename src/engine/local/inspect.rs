@@ -6,6 +6,7 @@ use std::fs;
 use chrono::DateTime;
 
 use super::lifecycle::SandboxState;
+use super::record::MountRecord;
 use super::state_dir::{StateDir, WORKSPACE};
 use crate::domain::{
     Access, Death, Details, HOST_IMAGE, HostName, MountInfo, Network, Phase, Posture,
@@ -64,56 +65,57 @@ fn in_force(
 
 fn mounts(state: &SandboxState, state_dir: &StateDir) -> Vec<MountInfo> {
     let asked = &state.record.asked;
-    let memory = |target: &str, size: u64| MountInfo {
-        kind: "tmpfs".to_owned(),
-        source: format!("size={size}"),
-        target: target.to_owned(),
-        access: Access::ReadWrite,
-    };
-    let bind = |source: String, target: String, access| MountInfo {
-        kind: "bind".to_owned(),
-        source,
-        target,
-        access,
-    };
-    let mut all = vec![
-        memory("/tmp", asked.tmp_bytes),
-        memory("/dev/shm", 64 << 20),
-        memory("/run/sandtop", 4 << 20),
-    ];
-    let work_dir = asked.work_dir();
-    if !asked.mounts.iter().any(|mount| mount.target() == work_dir) {
-        let folder = state_dir.folder(&state.record.id).join(WORKSPACE);
-        let volume = MountInfo {
-            kind: "volume".to_owned(),
-            ..bind(
-                folder.display().to_string(),
-                work_dir.to_string(),
-                Access::ReadWrite,
-            )
-        };
-        all.push(volume);
-    }
     let image = if asked.image == HOST_IMAGE {
         "the host's /usr, /bin, /lib…"
     } else {
         &asked.image
     };
-    all.push(bind(image.to_owned(), "/".to_owned(), Access::ReadOnly));
-    all.extend(asked.mounts.iter().map(|mount| {
-        let access = if mount.read_only {
+    let mut all = vec![
+        memory_mount("/tmp", asked.tmp_bytes),
+        memory_mount("/dev/shm", 64 << 20),
+        memory_mount("/run/sandtop", 4 << 20),
+        MountInfo {
+            kind: "bind".to_owned(),
+            source: image.to_owned(),
+            target: "/".to_owned(),
+            access: Access::ReadOnly,
+        },
+    ];
+    let work_dir = asked.work_dir();
+    if !asked.mounts.iter().any(|mount| mount.target() == work_dir) {
+        let folder = state_dir.folder(&state.record.id).join(WORKSPACE);
+        all.push(MountInfo {
+            kind: "volume".to_owned(),
+            source: folder.display().to_string(),
+            target: work_dir.to_string(),
+            access: Access::ReadWrite,
+        });
+    }
+    all.extend(asked.mounts.iter().map(host_mount));
+    all.sort_by(|a, b| a.target.cmp(&b.target));
+    all
+}
+
+fn memory_mount(target: &str, size: u64) -> MountInfo {
+    MountInfo {
+        kind: "tmpfs".to_owned(),
+        source: format!("size={size}"),
+        target: target.to_owned(),
+        access: Access::ReadWrite,
+    }
+}
+
+fn host_mount(mount: &MountRecord) -> MountInfo {
+    MountInfo {
+        kind: "bind".to_owned(),
+        source: mount.source.display().to_string(),
+        target: mount.target().to_string(),
+        access: if mount.read_only {
             Access::ReadOnly
         } else {
             Access::ReadWrite
-        };
-        bind(
-            mount.source.display().to_string(),
-            mount.target().to_string(),
-            access,
-        )
-    }));
-    all.sort_by(|a, b| a.target.cmp(&b.target));
-    all
+        },
+    }
 }
 
 /// Names everything that is weaker than the hardened default.

@@ -9,27 +9,30 @@
 //!
 //! Whoever of them is killed, nothing stays: init holds a pipe from the keeper, and the kernel ends a process list with init.
 
+mod end;
+mod init;
 mod line;
 mod paused_zygote;
 mod requests;
 mod root;
+mod streams;
 mod watch;
 mod zygote;
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use crate::abi::{SIGCHLD, SIGKILL};
-use crate::kernel::{self, as_path, with_context};
+use crate::kernel::{self, with_context};
 use crate::processes;
 use crate::sockets::{self, PollFd};
 use crate::sys::{self, Signals, Wait};
 use crate::wire::plan::{Ids, Plan};
-use crate::wire::{self, JournalEvent, JournalLine, StartReport, ZygoteAnswer};
+use crate::wire::{self, StartReport, ZygoteAnswer};
 use line::Incoming;
 use requests::Client;
 use watch::Watcher;
@@ -43,7 +46,7 @@ pub(crate) fn run() -> ! {
         Ok(mut keeper) => {
             // Whoever waits for this may be gone; then the next command of sandtop decides what becomes of the sandbox.
             let _ = writeln!(io::stdout(), "{}", StartReport::Ready.encode());
-            zygote::silence();
+            streams::silence();
             kernel::release_code_pages();
             keeper.serve();
             keeper.end()
@@ -59,25 +62,14 @@ pub(crate) fn run() -> ! {
 
 fn start() -> io::Result<Keeper> {
     let folder = std::env::current_dir()?;
-    let mut text = String::new();
-    io::stdin().read_to_string(&mut text)?;
-    let plan: &'static Plan = Box::leak(Box::new(Plan::parse(&text).map_err(io::Error::other)?));
-    drop(text);
+    let plan = read_plan()?;
     // Nobody has to reap us, and no terminal can signal us.
     if kernel::fork_child()?.is_some() {
         kernel::exit_now(0);
     }
     kernel::new_session();
-    let lock = with_context(
-        "opening the lock",
-        File::create(folder.join(wire::KEEPER_LOCK)),
-    )?;
-    lock.try_lock()
-        .map_err(|_| io::Error::other("it is running already"))?;
-    let _ = fs::remove_file(folder.join(wire::KEEPER_SOCKET));
-    // The socket's name is relative, because absolute ones may be longer than the kernel allows.
-    let listener = with_context("making the socket", UnixListener::bind(wire::KEEPER_SOCKET))?;
-    listener.set_nonblocking(true)?;
+    let lock = take_lock(&folder)?;
+    let listener = listen(&folder)?;
     let children = Signals::take_over(&[SIGCHLD]).into_file();
     let (near, far) = UnixStream::pair()?;
     let (alive_read, alive_write) = io::pipe()?;
@@ -91,7 +83,7 @@ fn start() -> io::Result<Keeper> {
         zygote::run(plan, &far, trees, alive_read.into())
     };
     drop((far, alive_read, trees));
-    let mut keeper = Keeper {
+    let keeper = Keeper {
         plan,
         folder,
         listener,
@@ -107,13 +99,31 @@ fn start() -> io::Result<Keeper> {
         stopping: None,
         watcher: plan.watch.as_ref().map(Watcher::new),
     };
-    match keeper.await_ready() {
-        Ok(()) => Ok(keeper),
-        Err(error) => {
-            keeper.end();
-            Err(error)
-        }
-    }
+    keeper.when_ready()
+}
+
+/// Reads the plan, which lives as long as the keeper.
+fn read_plan() -> io::Result<&'static Plan> {
+    let text = io::read_to_string(io::stdin())?;
+    let plan = Plan::parse(&text).map_err(io::Error::other)?;
+    Ok(Box::leak(Box::new(plan)))
+}
+
+/// Takes the lock that tells whether a keeper lives.
+fn take_lock(folder: &Path) -> io::Result<File> {
+    let lock = File::create(folder.join(wire::KEEPER_LOCK));
+    let lock = with_context("opening the lock", lock)?;
+    lock.try_lock()
+        .map_err(|_| io::Error::other("it is running already"))?;
+    Ok(lock)
+}
+
+/// Makes the socket. Its name is relative, because absolute ones may be longer than the kernel allows.
+fn listen(folder: &Path) -> io::Result<UnixListener> {
+    let _ = fs::remove_file(folder.join(wire::KEEPER_SOCKET));
+    let listener = with_context("making the socket", UnixListener::bind(wire::KEEPER_SOCKET))?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
 }
 
 struct Keeper {
@@ -136,6 +146,17 @@ struct Keeper {
 }
 
 impl Keeper {
+    /// Returns it when the sandbox stands, or takes down what there is of it.
+    fn when_ready(mut self) -> io::Result<Self> {
+        match self.await_ready() {
+            Ok(()) => Ok(self),
+            Err(error) => {
+                self.end();
+                Err(error)
+            }
+        }
+    }
+
     /// Follows the zygote until the sandbox stands.
     fn await_ready(&mut self) -> io::Result<()> {
         let mut incoming = Incoming::default();
@@ -245,51 +266,5 @@ impl Keeper {
         if let Ok(init @ 1..) = u32::try_from(self.init) {
             sys::kill(init, signal);
         }
-    }
-
-    /// Takes down what is left. With init gone the kernel has ended every process of the sandbox.
-    fn end(&mut self) -> i32 {
-        self.namespaces.clear();
-        for pid in [self.init, self.zygote] {
-            if let Ok(pid @ 1..) = u32::try_from(pid) {
-                sys::kill(pid, SIGKILL);
-            }
-        }
-        let give_up = Instant::now() + Duration::from_secs(5);
-        while !matches!(sys::reap(), Wait::None) && Instant::now() < give_up {
-            sockets::wait_for(&mut [PollFd::new(&self.children)], POLL_MILLIS);
-            sys::drain(&self.children);
-        }
-        for folder in &self.plan.cgroups {
-            remove_cgroup(as_path(folder), give_up);
-        }
-        let _ = fs::remove_file(self.folder.join(wire::KEEPER_SOCKET));
-        self.journal_end();
-        0
-    }
-
-    /// Notes in the journal that the sandbox has ended.
-    fn journal_end(&self) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let line = JournalLine {
-            at_millis: now.map_or(0, |passed| passed.as_millis().try_into().unwrap_or(0)),
-            id: String::from_utf8_lossy(&self.plan.id).into_owned(),
-            name: String::from_utf8_lossy(&self.plan.name).into_owned(),
-            event: JournalEvent::Died,
-            detail: "137".to_owned(),
-        };
-        let death = self.folder.join(wire::KEEPER_DEATH);
-        let _ = fs::write(death, line.at_millis.to_string());
-        let journal = self.folder.join("..").join(wire::JOURNAL);
-        if let Ok(mut journal) = File::options().append(true).open(journal) {
-            let _ = journal.write_all(line.encode().as_bytes());
-        }
-    }
-}
-
-/// A cgroup can be removed a moment after its last process was reaped.
-fn remove_cgroup(folder: &Path, give_up: Instant) {
-    while fs::remove_dir(folder).is_err() && folder.exists() && Instant::now() < give_up {
-        sockets::wait_for(&mut [], 2);
     }
 }

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use super::zygote;
+use super::{streams, zygote};
 use crate::abi::SIGKILL;
 use crate::kernel::{self, as_path, with_context};
 use crate::sys;
@@ -46,7 +46,7 @@ pub(crate) fn start(plan: &Plan, namespaces: &[OwnedFd]) -> io::Result<UnixStrea
     sys::unblock_signals();
     let far = match join(namespaces) {
         // Sockets of clients, the lock and the rest are the keeper's alone.
-        Ok(()) => UnixStream::from(zygote::keep_only(far.into())),
+        Ok(()) => UnixStream::from(streams::keep_only(far.into())),
         Err(error) => zygote::give_up(&far, &error),
     };
     match zygote::drop_rights(plan).and_then(|()| zygote::serve(plan, &far)) {

@@ -7,16 +7,14 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::fchown;
 use std::os::unix::net::UnixStream;
 
-use super::line;
-use super::paused_zygote;
-use super::root::{self, Trees};
+use super::root::Trees;
+use super::streams::silence;
+use super::{init, line, paused_zygote};
 use crate::kernel::{self, as_path, with_context};
 use crate::wire::plan::{Ids, Plan};
 use crate::wire::{self, GuestStreams, RunRequest, ZygoteAnswer, ZygoteRequest};
 use crate::{abi, sockets, sys};
 
-/// What init says when the root stands.
-const ROOT_BUILT: &[u8] = b"+";
 /// What the keeper says when it has mapped the users.
 pub(super) const IDS_MAPPED: &[u8] = b"+";
 /// Open files; some programs walk through all possible ones.
@@ -48,18 +46,15 @@ fn prepare(
     trees: Option<Trees>,
     alive: OwnedFd,
 ) -> io::Result<()> {
-    for folder in &plan.cgroups {
-        let members = as_path(folder).join("cgroup.procs");
-        with_context(
-            &format!("joining {}", members.display()),
-            fs::write(&members, "0"),
-        )?;
-    }
+    join_cgroups(plan)?;
     if let Some(count) = plan.processors {
         kernel::use_processors(count);
     }
     // Asked before, because nobody is anybody in a namespace without a map.
-    let own = (sys::uid(), sys::gid());
+    let own = HostIds {
+        uid: sys::uid(),
+        gid: sys::gid(),
+    };
     let network = if plan.own_network {
         abi::CLONE_NEWNET
     } else {
@@ -72,24 +67,7 @@ fn prepare(
     // Where init has built the root, a process that is not in its list does not find itself any more.
     std::env::set_current_dir(paused_zygote::OWN_NAMESPACES)?;
     become_first_user(plan, keeper, own)?;
-    let (near, far) = UnixStream::pair()?;
-    match with_context("starting init", kernel::fork_sibling())? {
-        None => {
-            drop(near);
-            init(plan, &far, trees, alive)
-        }
-        Some(pid) => line::send(keeper, &ZygoteAnswer::Init { pid }.encode(), &[])?,
-    }
-    drop((far, trees, alive));
-    let said = io::read_to_string(near)?;
-    if said.as_bytes() != ROOT_BUILT {
-        let reason = if said.is_empty() {
-            "init ended while the root was being built"
-        } else {
-            &said
-        };
-        return Err(io::Error::other(reason.to_owned()));
-    }
+    start_init(plan, keeper, trees, alive)?;
     // Only a frozen zygote needs somebody to take its place.
     let namespaces = if plan.freezer.is_some() {
         paused_zygote::open_namespaces(plan)?
@@ -100,6 +78,51 @@ fn prepare(
     drop_rights(plan)?;
     let raw: Vec<RawFd> = namespaces.iter().map(AsRawFd::as_raw_fd).collect();
     line::send(keeper, &ZygoteAnswer::Ready.encode(), &raw)
+}
+
+fn join_cgroups(plan: &Plan) -> io::Result<()> {
+    for folder in &plan.cgroups {
+        let members = as_path(folder).join("cgroup.procs");
+        with_context(
+            &format!("joining {}", members.display()),
+            fs::write(&members, "0"),
+        )?;
+    }
+    Ok(())
+}
+
+/// Starts init and waits until it has built the root.
+fn start_init(
+    plan: &Plan,
+    keeper: &UnixStream,
+    trees: Option<Trees>,
+    alive: OwnedFd,
+) -> io::Result<()> {
+    let (near, far) = UnixStream::pair()?;
+    match with_context("starting init", kernel::fork_sibling())? {
+        None => {
+            drop(near);
+            init::run(plan, &far, trees, alive)
+        }
+        Some(pid) => line::send(keeper, &ZygoteAnswer::Init { pid }.encode(), &[])?,
+    }
+    drop((far, trees, alive));
+    let said = io::read_to_string(near)?;
+    if said.as_bytes() == init::ROOT_BUILT {
+        return Ok(());
+    }
+    Err(io::Error::other(if said.is_empty() {
+        "init ended while the root was being built".to_owned()
+    } else {
+        said
+    }))
+}
+
+/// Who this process is outside of the new user namespace.
+#[derive(Clone, Copy)]
+struct HostIds {
+    uid: u32,
+    gid: u32,
 }
 
 /// Gives up what neither this process nor any that it starts may ever do again.
@@ -116,11 +139,7 @@ pub(crate) fn drop_rights(plan: &Plan) -> io::Result<()> {
 }
 
 /// Gets the identities of the new user namespace: from the keeper, who is root, or the one that everybody may have.
-fn become_first_user(
-    plan: &Plan,
-    mut keeper: &UnixStream,
-    (real_user, real_group): (u32, u32),
-) -> io::Result<()> {
+fn become_first_user(plan: &Plan, mut keeper: &UnixStream, own: HostIds) -> io::Result<()> {
     match plan.ids {
         Ids::Block(_) => {
             line::send(keeper, &ZygoteAnswer::NeedsIds.encode(), &[])?;
@@ -132,70 +151,14 @@ fn become_first_user(
             with_context("setgroups", fs::write("/proc/self/setgroups", "deny"))?;
             with_context(
                 "mapping the user (uid_map)",
-                fs::write("/proc/self/uid_map", format!("{uid} {real_user} 1")),
+                fs::write("/proc/self/uid_map", format!("{uid} {} 1", own.uid)),
             )?;
             with_context(
                 "mapping the group (gid_map)",
-                fs::write("/proc/self/gid_map", format!("{gid} {real_group} 1")),
+                fs::write("/proc/self/gid_map", format!("{gid} {} 1", own.gid)),
             )
         }
     }
-}
-
-/// The first process of the sandbox: builds its root, then only reaps; it ends with the keeper, and with it all others.
-fn init(plan: &Plan, starter: &UnixStream, trees: Option<Trees>, alive: OwnedFd) -> ! {
-    let built = root::build(plan, trees)
-        .and_then(|()| {
-            if plan.own_network {
-                kernel::loopback_up()
-            } else {
-                Ok(())
-            }
-        })
-        .and_then(|()| {
-            kernel::limit_capabilities();
-            kernel::no_new_privileges()?;
-            kernel::drop_capabilities()
-        });
-    sys::hide_from_peers();
-    kernel::end_with_parent();
-    match built {
-        Ok(()) => drop(sockets::send(starter, ROOT_BUILT, &[])),
-        Err(error) => {
-            let _ = sockets::send(starter, error.to_string().as_bytes(), &[]);
-            kernel::exit_now(1)
-        }
-    }
-    silence();
-    let alive = keep_only(alive);
-    let children = sys::Signals::take_over(&[abi::SIGCHLD]).into_file();
-    kernel::release_code_pages();
-    loop {
-        let mut fds = [
-            sockets::PollFd::new(&alive),
-            sockets::PollFd::new(&children),
-        ];
-        sockets::wait_for(&mut fds, -1);
-        if fds[0].is_ready() {
-            kernel::exit_now(0);
-        }
-        sys::drain(&children);
-        while let sys::Wait::Ended(_) = sys::reap() {}
-    }
-}
-
-/// Points the standard streams nowhere.
-pub(crate) fn silence() {
-    if let Ok(nothing) = File::options().read(true).write(true).open("/dev/null") {
-        kernel::set_standard_streams([nothing.as_raw_fd(); 3]);
-    }
-}
-
-/// Closes everything but the standard streams and one descriptor.
-pub(crate) fn keep_only(fd: OwnedFd) -> OwnedFd {
-    let kept = sys::move_to_three(fd);
-    kernel::close_from(4);
-    kept
 }
 
 /// Starts what the keeper asks for, one line each.

@@ -42,6 +42,28 @@
 //! the code into the sandbox and replies; `input::on_reply` brings the reply home to `run_program::start`, which opens a tab of
 //! the output pane and submits `Command::Exec`. From there on it is the life of an exec, and `input::on_event` gives each
 //! `Event::Output` to the tab.
+//!
+//! # The life of a local sandbox
+//!
+//! `local::engine` takes the call and `local::lifecycle` does it, off the main threads. `lifecycle::create` resolves the image
+//! (`image`, and for packed ones `oci`, `layers` and `unpacked`), takes the lock of the scope, writes the record by `state_dir`,
+//! sets limits by `cgroups` and has `plan` write down everything that the sandbox is to be. `local::keeper` starts the guest
+//! program as `guest keeper` and sends it that plan. `guest::keeper` forks the `zygote`, which enters cgroups and namespaces and
+//! starts `init`, the sandbox's first process; `root` builds its files. When the keeper says `Ready`, the sandbox runs, and no
+//! process of sandtop is needed any more.
+//!
+//! An exec comes by `engine::guest`, as for Docker. Its `local::transport` connects to the keeper's socket and sends
+//! `KeeperRequest::Run` with three pipes; `keeper::requests` has the zygote start a guest inside, which becomes the sandbox's user
+//! and runs the command (`guest::exec`). Output comes by the pipes straight to `local::streams`; the keeper only tells the end.
+//!
+//! To pause, `lifecycle` sends `KeeperRequest::Pause`: the keeper writes to the cgroup's freezer, or stops all processes by a
+//! signal. Whoever wants to read meanwhile is served by a `paused_zygote`. To stop, it sends `KeeperRequest::Stop`: a polite signal,
+//! a moment of grace, then the end of init, with which the kernel ends all others; `keeper::end` removes the cgroups and notes it
+//! in the journal. The files stay, so that the sandbox can start again.
+//!
+//! To remove, `lifecycle` kills what still runs, renames the folder out of the list and deletes it. The reaper (`manager::reaper`)
+//! ends here, too: it removes each sandbox whose time has come. What a crash leaves, of sandtop or of a keeper, is cleaned up by
+//! `lifecycle::clean_up` with the next list.
 
 #![forbid(unsafe_code)]
 

@@ -12,8 +12,8 @@ const LONG_FUNCTION: usize = 50;
 /// How many of ten thousand functions may be longer.
 const MOST_LONG_FUNCTIONS: usize = 30;
 
-/// How many production lines nine of ten files have at most; on its way down to 280.
-const MOST_LINES_P90: usize = 299;
+/// How many production lines nine of ten files have at most.
+const MOST_LINES_P90: usize = 280;
 
 /// The part that needs `unsafe` or decides what sandboxes may do: its tests are counted apart.
 const CRITICAL: [&str; 2] = ["src/guest/", "src/engine/local/"];

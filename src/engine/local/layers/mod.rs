@@ -3,27 +3,30 @@
 //!
 //! Nobody's numbers are kept, since a sandbox has other ones; devices are left out.
 
+mod dirs;
+mod names;
+
 use std::cell::Cell;
 use std::collections::HashSet;
-use std::fs::{File, FileTimes};
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::rc::Rc;
-use std::time::{Duration, UNIX_EPOCH};
 
 use flate2::read::MultiGzDecoder;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use tar::{Entry, EntryType};
+
+use dirs::{enter, is_folder, names, remove, write_file};
+use names::{MOST_STEPS, below, joined, leads_out, shown, steps};
 
 /// The most that an image may hold; larger ones are likelier to be a trap.
 const MOST_BYTES: u64 = 32 << 30;
 const MOST_ENTRIES: u64 = 2_000_000;
 /// The most that stands before the content of a file: its names.
 const MOST_NAMES: u64 = 1 << 20;
-/// How deep folders may lie; each step may cost an open folder.
-const MOST_STEPS: usize = 200;
 /// How often a lookup is tried that the kernel could not finish, because something was renamed meanwhile.
 const LOOKUPS: u32 = 1000;
 
@@ -32,7 +35,7 @@ const HIDES_ALL_BELOW: &[u8] = b".wh..wh..opq";
 const OF_TOOLS: &[u8] = b".wh..wh.";
 
 /// A root that grows.
-pub(super) struct RootBuilder {
+pub(in crate::engine::local) struct RootBuilder {
     top: OwnedFd,
     bytes_left: u64,
     entries_left: u64,
@@ -44,7 +47,7 @@ pub(super) struct RootBuilder {
 
 impl RootBuilder {
     /// Begins with an empty folder.
-    pub(super) fn begin(folder: &Path) -> io::Result<Self> {
+    pub(in crate::engine::local) fn begin(folder: &Path) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self {
             top: rustix::fs::open(folder, flags, Mode::empty())?,
@@ -56,7 +59,7 @@ impl RootBuilder {
     }
 
     /// Puts a layer on top: a tar, packed by gzip or not.
-    pub(super) fn add(&mut self, mut layer: File) -> io::Result<()> {
+    pub(in crate::engine::local) fn add(&mut self, mut layer: File) -> io::Result<()> {
         let mut start = [0; 2];
         let got = layer.read(&mut start)?;
         let whole = io::Cursor::new(start).take(got as u64).chain(layer);
@@ -245,13 +248,13 @@ impl RootBuilder {
         let path = if path.is_empty() { b"." } else { path };
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let inside = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
-        let look = || rustix::fs::openat2(&self.top, path, flags, Mode::empty(), inside);
-        let mut found = look();
+        let open = || rustix::fs::openat2(&self.top, path, flags, Mode::empty(), inside);
+        let mut found = open();
         for _ in 0..LOOKUPS {
             if found.as_ref().err() != Some(&Errno::AGAIN) {
                 break;
             }
-            found = look();
+            found = open();
         }
         found
     }
@@ -284,46 +287,6 @@ fn too_much() -> io::Error {
     )
 }
 
-fn too_deep() -> io::Error {
-    io::Error::other("it lies deeper than sandtop unpacks (200 folders)")
-}
-
-fn leads_out() -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidData,
-        "the name leads out of the image",
-    )
-}
-
-fn shown(name: &[u8]) -> String {
-    String::from_utf8_lossy(name).escape_debug().to_string()
-}
-
-/// Splits a name of an image; none may climb.
-fn steps(name: &[u8]) -> io::Result<Vec<&[u8]>> {
-    let parts = name.split(|b| *b == b'/');
-    let steps: Vec<&[u8]> = parts.filter(|part| !matches!(*part, b"" | b".")).collect();
-    if steps.contains(&&b".."[..]) {
-        return Err(leads_out());
-    }
-    if steps.len() > MOST_STEPS {
-        return Err(too_deep());
-    }
-    Ok(steps)
-}
-
-fn joined(steps: &[&[u8]]) -> Vec<u8> {
-    steps.join(&b'/')
-}
-
-fn below(path: &[u8], name: &[u8]) -> Vec<u8> {
-    if path.is_empty() {
-        name.to_vec()
-    } else {
-        [path, b"/", name].concat()
-    }
-}
-
 /// Tells what may be done with an entry. Its owner is not kept: so what is for an owner other than root is for all, or a program
 /// could not read what belongs to its own user. Nothing gains rights.
 fn mode(entry: &Entry<'_, impl Read>) -> io::Result<Mode> {
@@ -336,63 +299,4 @@ fn mode(entry: &Entry<'_, impl Read>) -> io::Result<Mode> {
         for_owner >> 3 | for_owner >> 6
     };
     Ok(Mode::from_raw_mode(given | for_all))
-}
-
-fn write_file(
-    folder: &OwnedFd,
-    name: &[u8],
-    mode: Mode,
-    entry: &mut Entry<'_, impl Read>,
-) -> io::Result<()> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut file = File::from(rustix::fs::openat(
-        folder,
-        name,
-        flags,
-        Mode::RUSR | Mode::WUSR,
-    )?);
-    io::copy(entry, &mut file)?;
-    rustix::fs::fchmod(&file, mode)?;
-    // Programs compare it: compiled modules of Python are made for a source of this very time.
-    let changed = UNIX_EPOCH + Duration::from_secs(entry.header().mtime()?);
-    file.set_times(FileTimes::new().set_modified(changed))
-}
-
-fn is_folder(folder: &OwnedFd, name: &[u8]) -> bool {
-    let about = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
-    about.is_ok_and(|about| FileType::from_raw_mode(about.st_mode) == FileType::Directory)
-}
-
-fn enter(folder: &OwnedFd, name: &[u8]) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    rustix::fs::openat(folder, name, flags, Mode::empty())
-}
-
-fn names(folder: &OwnedFd) -> io::Result<Vec<Vec<u8>>> {
-    let mut names = Vec::new();
-    for entry in Dir::new(enter(folder, b".")?)? {
-        let name = entry?.file_name().to_bytes().to_vec();
-        if !matches!(name.as_slice(), b"." | b"..") {
-            names.push(name);
-        }
-    }
-    Ok(names)
-}
-
-/// Removes a name with all below it; one that is not there is fine.
-fn remove(folder: &OwnedFd, name: &[u8], depth: usize) -> io::Result<()> {
-    let removed = if is_folder(folder, name) {
-        let depth = depth.checked_sub(1).ok_or_else(too_deep)?;
-        let inner = enter(folder, name)?;
-        for name in names(&inner)? {
-            remove(&inner, &name, depth)?;
-        }
-        rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)
-    } else {
-        rustix::fs::unlinkat(folder, name, AtFlags::empty())
-    };
-    match removed {
-        Ok(()) | Err(Errno::NOENT) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
 }

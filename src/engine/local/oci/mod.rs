@@ -1,20 +1,18 @@
 //! Reads a folder in the OCI image layout: finds the image for this machine in it, and lets nothing pass that is not what its
 //! digest says.
 
-use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Read, Seek};
+mod descriptor;
+
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use sha2::{Digest, Sha256};
 
 use crate::engine::{EngineError, Result};
 use crate::protocol::FailureKind;
+use descriptor::{Descriptor, Platform, architecture, parse, text_of};
+pub(super) use descriptor::{bad_image, is_hex};
 
-/// The largest description that is read; real ones have a few kilobytes.
-const MOST_TEXT: u64 = 4 << 20;
 /// How deep lists of images may lie in each other.
 const MOST_DEPTH: u32 = 4;
 const INDEXES: [&str; 2] = [
@@ -25,12 +23,6 @@ const MANIFESTS: [&str; 2] = [
     "application/vnd.oci.image.manifest.v1+json",
     "application/vnd.docker.distribution.manifest.v2+json",
 ];
-/// Where writers of layouts put the names of images.
-const NAMES: [&str; 2] = [
-    "org.opencontainers.image.ref.name",
-    "io.containerd.image.name",
-];
-
 /// An image that is still packed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Packed {
@@ -44,25 +36,6 @@ pub(super) struct Packed {
 }
 
 /// What a layout says about one of its files.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Descriptor {
-    pub(super) media_type: String,
-    pub(super) digest: String,
-    pub(super) size: u64,
-    platform: Option<Platform>,
-    #[serde(default)]
-    annotations: BTreeMap<String, String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-struct Platform {
-    #[serde(default)]
-    os: String,
-    #[serde(default)]
-    architecture: String,
-}
-
 #[derive(Deserialize)]
 struct Index {
     manifests: Vec<Descriptor>,
@@ -85,13 +58,6 @@ struct Config {
 struct Settings {
     #[serde(rename = "Env")]
     env: Option<Vec<String>>,
-}
-
-/// Says what is wrong with an image, and how to get a whole one.
-pub(super) fn bad_image(message: String) -> EngineError {
-    EngineError::new(FailureKind::ImageMissing, message).with_hint(
-        "copy the image there again, for example `skopeo copy docker://NAME oci:FOLDER:TAG`",
-    )
 }
 
 /// Tells whether a folder looks like a layout.
@@ -207,127 +173,5 @@ impl Packed {
             ));
         }
         layer.open_checked(&self.blobs)
-    }
-}
-
-impl Platform {
-    fn fits(&self) -> bool {
-        self.os == "linux" && self.architecture == architecture()
-    }
-}
-
-impl Descriptor {
-    fn name(&self) -> Option<&str> {
-        NAMES
-            .iter()
-            .find_map(|key| self.annotations.get(*key))
-            .map(String::as_str)
-    }
-
-    /// Tells whether a name is meant: all of it, or what stands behind its last colon.
-    fn is_called(&self, tag: &str) -> bool {
-        let mut names = NAMES.iter().filter_map(|key| self.annotations.get(*key));
-        names.any(|name| name == tag || name.rsplit_once(':').is_some_and(|(_, end)| end == tag))
-    }
-
-    fn hex(&self) -> Result<&str> {
-        let hex = self
-            .digest
-            .strip_prefix("sha256:")
-            .filter(|hex| is_hex(hex));
-        hex.ok_or_else(|| {
-            bad_image(format!(
-                "the image uses the digest {}, which is not sha256",
-                self.digest
-            ))
-        })
-    }
-
-    /// Opens the file, at its beginning, after reading all of it.
-    fn open_checked(&self, blobs: &Path) -> Result<File> {
-        let path = blobs.join(self.hex()?);
-        let failed = |error: io::Error| {
-            bad_image(format!(
-                "reading {} of the image failed: {error}",
-                self.digest
-            ))
-        };
-        // A pipe or a device would never end, or never begin.
-        let about = fs::metadata(&path).map_err(failed)?;
-        if !about.is_file() || about.len() != self.size {
-            let (has, size) = (about.len(), self.size);
-            return Err(bad_image(format!(
-                "{} of the image has {has} bytes instead of {size}",
-                self.digest
-            )));
-        }
-        let mut file = File::open(&path).map_err(failed)?;
-        let mut hash = Sha256::new();
-        let mut buffer = vec![0; 128 << 10];
-        loop {
-            match file.read(&mut buffer).map_err(failed)? {
-                0 => break,
-                got => hash.update(buffer.get(..got).unwrap_or_default()),
-            }
-        }
-        if self.hex()? != format!("{:x}", hash.finalize()) {
-            return Err(bad_image(format!(
-                "{} of the image does not hold what its digest says",
-                self.digest
-            )));
-        }
-        file.rewind().map_err(failed)?;
-        Ok(file)
-    }
-
-    /// Reads a description.
-    fn text(&self, blobs: &Path) -> Result<Vec<u8>> {
-        if self.size > MOST_TEXT {
-            return Err(bad_image(format!(
-                "{} of the image is too large for a description",
-                self.digest
-            )));
-        }
-        let mut text = Vec::new();
-        let read = self
-            .open_checked(blobs)?
-            .take(MOST_TEXT)
-            .read_to_end(&mut text);
-        read.map_err(|error| {
-            bad_image(format!(
-                "reading {} of the image failed: {error}",
-                self.digest
-            ))
-        })?;
-        Ok(text)
-    }
-}
-
-/// Tells whether a text is a digest in hexadecimal digits, and so a plain name of a file.
-pub(super) fn is_hex(text: &str) -> bool {
-    text.len() == 64
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
-}
-
-fn text_of(file: &Path) -> Result<Vec<u8>> {
-    let mut text = Vec::new();
-    let read = File::open(file).and_then(|file| file.take(MOST_TEXT).read_to_end(&mut text));
-    read.map_err(|error| bad_image(format!("reading {} failed: {error}", file.display())))?;
-    Ok(text)
-}
-
-fn parse<T: DeserializeOwned>(what: &str, text: &[u8]) -> Result<T> {
-    let parsed = serde_json::from_slice(text);
-    parsed.map_err(|error| bad_image(format!("{what} of the image cannot be understood: {error}")))
-}
-
-/// Names this machine's processor as images do.
-fn architecture() -> &'static str {
-    match std::env::consts::ARCH {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        other => other,
     }
 }

@@ -63,7 +63,7 @@
 //!
 //! To remove, `lifecycle` kills what still runs, renames the folder out of the list and deletes it. The reaper (`manager::reaper`)
 //! ends here, too: it removes each sandbox whose time has come. What a crash leaves, of sandtop or of a keeper, is cleaned up by
-//! `lifecycle::clean_up` with the next list.
+//! `lifecycle::clean_up` with the next list, create or start.
 
 #![forbid(unsafe_code)]
 

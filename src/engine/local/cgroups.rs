@@ -86,7 +86,7 @@ impl Cgroups {
         all
     }
 
-    /// Tells which file freezes, and what to write to freeze and to thaw.
+    /// Tells which file of the kernel's freezer pauses, and what to write to pause and to resume.
     pub(super) fn freezer(&self) -> Option<(PathBuf, &'static str, &'static str)> {
         let group = self.at("freezer")?;
         Some(match group.version {
@@ -168,8 +168,8 @@ impl Cgroups {
 
     /// Ends every process in the groups and removes them; groups that are gone are fine.
     pub(super) fn remove(&self) {
-        if let Some((file, _, thaw)) = self.freezer() {
-            let _ = fs::write(file, thaw);
+        if let Some((file, _, resume)) = self.freezer() {
+            let _ = fs::write(file, resume);
         }
         let end = Instant::now() + EMPTYING;
         for folder in self.folders() {

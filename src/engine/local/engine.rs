@@ -43,8 +43,8 @@ impl Engine for LocalEngine {
     }
 
     async fn list(&self) -> Result<Vec<Sandbox>> {
-        let state = self.query(Lifecycle::list).await?.into_iter();
-        Ok(state
+        let states = self.query(Lifecycle::list).await?.into_iter();
+        Ok(states
             .map(|state| {
                 state
                     .record

@@ -45,7 +45,7 @@ impl Hierarchies {
         let two = Self::parse(&mounts, groups).two;
         Self {
             one: BTreeMap::new(),
-            two: two.map(|two| two.seen_from_own()),
+            two: two.map(|two| two.below_own()),
         }
     }
 
@@ -125,7 +125,7 @@ impl Hierarchies {
 
 impl Hierarchy {
     /// The same, seen from our own group.
-    fn seen_from_own(&self) -> Self {
+    fn below_own(&self) -> Self {
         let below = self.own.strip_prefix(&self.root).unwrap_or(Path::new(""));
         Self {
             point: self.point.join(below),
@@ -264,7 +264,7 @@ mod tests {
         let found = Hierarchies::parse(&one, "0::/user/app/x.scope\n");
         assert!(!found.needs_a_scope());
         assert_eq!(found.handed_over(), Some(point.path().join("user")));
-        let inner = found.two.expect("a hierarchy").seen_from_own();
+        let inner = found.two.expect("a hierarchy").below_own();
         assert_eq!(inner.ours(), scope);
     }
 }

@@ -139,7 +139,10 @@ impl Follower {
             if !new.is_empty() {
                 return new;
             }
-            if tokio::time::timeout(RESCAN, self.changed()).await.is_err() {
+            if tokio::time::timeout(RESCAN, self.wait_for_change())
+                .await
+                .is_err()
+            {
                 let rescan = Arc::clone(&self.rescan);
                 let _ = tokio::task::spawn_blocking(move || rescan()).await;
             }
@@ -147,7 +150,7 @@ impl Follower {
     }
 
     /// Waits for the kernel to say that something in the folder has changed.
-    async fn changed(&mut self) {
+    async fn wait_for_change(&mut self) {
         let mut events = [0; 4096];
         let _ = self.changes.read(&mut events).await;
     }

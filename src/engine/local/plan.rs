@@ -69,11 +69,11 @@ pub(super) fn plan(parts: &Parts<'_>) -> Plan {
             None => Ids::Single(record.uid, record.gid),
         },
         own_network: record.asked.network == Network::None,
-        filter: filter::program(memory_seen(parts)),
+        filter: filter::program(memory_kind(parts)),
         ..Plan::default()
     });
     bounds(&mut plan.0, parts);
-    parts.image.show(&mut plan, &reserved(record));
+    parts.image.show(&mut plan, &reserved_paths(record));
     if record.asked.image == HOST_IMAGE {
         accounts(&mut plan, record);
     }
@@ -130,7 +130,7 @@ fn processors(cpus: f64) -> Option<usize> {
     cpus.ceil().to_string().parse().ok()
 }
 
-fn memory_seen(parts: &Parts<'_>) -> Memory {
+fn memory_kind(parts: &Parts<'_>) -> Memory {
     let is_limited = parts.record.asked.limits.memory_bytes.is_some();
     if is_limited && !parts.cgroups.has("memory") {
         return Memory::Watched;
@@ -144,7 +144,7 @@ pub(super) fn memory_counter(folder: &Path) -> PathBuf {
 }
 
 /// Places that belong to the sandbox itself; the image gives way.
-fn reserved(record: &Record) -> BTreeSet<PathBuf> {
+fn reserved_paths(record: &Record) -> BTreeSet<PathBuf> {
     let fixed = ["/proc", "/sys", "/dev", "/tmp", "/run", wire::GUEST_DIR];
     let mounts = record
         .asked

@@ -23,7 +23,7 @@ use crate::engine::{EngineError, ExecStdin, Result};
 use crate::guest::wire::{self, GuestStreams, KeeperAnswer, KeeperRequest, RunRequest};
 use crate::protocol::FailureKind;
 
-/// Reaches the sandboxes of a state_dir.
+/// Reaches the sandboxes of a scope.
 #[derive(Clone)]
 pub(super) struct LocalTransport {
     state_dir: StateDir,
@@ -61,7 +61,7 @@ impl GuestTable {
 }
 
 impl LocalTransport {
-    /// Reaches the sandboxes of a state_dir.
+    /// Reaches the sandboxes of a scope.
     pub(super) fn new(state_dir: StateDir) -> Self {
         Self {
             state_dir,

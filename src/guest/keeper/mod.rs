@@ -258,7 +258,7 @@ impl Keeper {
                 self.init = 0;
             }
             let clients = self.clients.iter_mut();
-            clients.for_each(|client| client.guest_ended(pid, child.status));
+            clients.for_each(|client| client.report_exit(pid, child.status));
         }
     }
 

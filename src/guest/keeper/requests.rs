@@ -48,7 +48,7 @@ impl Client {
     }
 
     /// Tells it that its guest has ended, if it was this one.
-    pub(super) fn guest_ended(&mut self, pid: i32, status: i32) {
+    pub(super) fn report_exit(&mut self, pid: i32, status: i32) {
         if self.guest.take_if(|(guest, _)| *guest == pid).is_some() {
             self.answer(&KeeperAnswer::Exited { status }, &[]);
         }

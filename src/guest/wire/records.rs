@@ -97,7 +97,7 @@ pub enum Record<'a> {
 #[must_use]
 pub fn entry_bytes(entry: &Entry) -> Vec<u8> {
     let length = ENTRY_HEAD + entry.name.len() + entry.target.len();
-    let mut out = Vec::with_capacity(padded(length));
+    let mut out = Vec::with_capacity(padded_len(length));
     out.extend([TAG_ENTRY, entry.kind.letter()]);
     for word in [entry.mode, entry.uid, entry.gid] {
         out.extend(word.to_le_bytes());
@@ -109,7 +109,7 @@ pub fn entry_bytes(entry: &Entry) -> Vec<u8> {
     }
     out.extend(&entry.name);
     out.extend(&entry.target);
-    out.resize(padded(length), 0);
+    out.resize(padded_len(length), 0);
     out
 }
 
@@ -128,7 +128,7 @@ pub fn data_head(len: usize) -> [u8; DATA_HEAD] {
 #[must_use]
 pub fn padding(len: usize) -> &'static [u8] {
     const ZEROS: [u8; BLOCK] = [0; BLOCK];
-    ZEROS.get(..padded(len) - len).unwrap_or_default()
+    ZEROS.get(..padded_len(len) - len).unwrap_or_default()
 }
 
 /// Writes the end.
@@ -162,7 +162,7 @@ impl Decoder {
 
     /// Adds what one read brings, straight from where it comes; none is the end.
     pub fn read_from(&mut self, input: &mut impl Read) -> io::Result<usize> {
-        let most = self.wanted();
+        let most = self.bytes_wanted();
         let room = self.room(most).get_mut(..most).unwrap_or_default();
         let got = input.read(room)?;
         self.filled += got;
@@ -170,10 +170,10 @@ impl Decoder {
     }
 
     /// Tells how much to read: inside data up to the next record's data, so that next to nothing has to be moved afterwards.
-    fn wanted(&self) -> usize {
+    fn bytes_wanted(&self) -> usize {
         match self.data_left {
             0 => DATA_PIECE,
-            left => padded(left.min(DATA_PIECE)).saturating_sub(self.rest().len()) + DATA_HEAD,
+            left => padded_len(left.min(DATA_PIECE)).saturating_sub(self.rest().len()) + DATA_HEAD,
         }
     }
 
@@ -225,11 +225,11 @@ impl Decoder {
     /// Takes data in large pieces: file systems take them in much faster than many small ones.
     fn take_data(&mut self) -> Option<Record<'_>> {
         let piece = self.data_left.min(DATA_PIECE);
-        if self.rest().len() < padded(piece) {
+        if self.rest().len() < padded_len(piece) {
             return None;
         }
         let start = self.at;
-        self.at += padded(piece);
+        self.at += padded_len(piece);
         self.data_left -= piece;
         self.buffer.get(start..start + piece).map(Record::Data)
     }
@@ -242,7 +242,7 @@ impl Decoder {
         if name_len > LONGEST_NAME || target_len > LONGEST_NAME {
             return Err("a file name in a file stream is too long".to_owned());
         }
-        let whole = padded(ENTRY_HEAD + name_len + target_len);
+        let whole = padded_len(ENTRY_HEAD + name_len + target_len);
         let (Some(name), Some(target)) = (fields.bytes(name_len), fields.bytes(target_len)) else {
             return Ok(None);
         };
@@ -256,7 +256,7 @@ impl Decoder {
     }
 }
 
-fn padded(len: usize) -> usize {
+fn padded_len(len: usize) -> usize {
     len.next_multiple_of(BLOCK)
 }
 

@@ -4,6 +4,7 @@
 //! Nobody's numbers are kept, since a sandbox has other ones; devices are left out.
 
 mod dirs;
+mod metered;
 mod names;
 
 use std::cell::Cell;
@@ -20,7 +21,8 @@ use rustix::io::Errno;
 use tar::{Entry, EntryType};
 
 use dirs::{enter, is_folder, names, remove, write_file};
-use names::{MOST_STEPS, below, joined, leads_out, shown, steps};
+use metered::{Metered, too_much};
+use names::{MOST_STEPS, below, display, join_steps, leads_out, steps};
 
 /// The most that an image may hold; larger ones are likelier to be a trap.
 const MOST_BYTES: u64 = 32 << 30;
@@ -92,7 +94,7 @@ impl RootBuilder {
             allowance.set(entry.size());
             let name = entry.path_bytes().into_owned();
             self.take(&name, &mut entry).map_err(|error| {
-                io::Error::new(error.kind(), format!("{}: {error}", shown(&name)))
+                io::Error::new(error.kind(), format!("{}: {error}", display(&name)))
             })?;
             // What nobody wanted is passed over here, so that only names are left to read before the next one.
             io::copy(&mut entry, &mut io::sink())?;
@@ -123,7 +125,7 @@ impl RootBuilder {
         let folder = self.folder(parents)?;
         for count in 1..=steps.len() {
             self.fresh
-                .insert(joined(steps.get(..count).unwrap_or_default()));
+                .insert(join_steps(steps.get(..count).unwrap_or_default()));
         }
         if !(kind == EntryType::Directory && is_folder(&folder, last)) {
             self.remove(&folder, last)?;
@@ -160,14 +162,14 @@ impl RootBuilder {
         let steps = steps(target)?;
         let (last, parents) = steps.split_last().ok_or(io::ErrorKind::InvalidData)?;
         let linked = self
-            .find(&joined(parents))
+            .find(&join_steps(parents))
             .and_then(|from| rustix::fs::linkat(&from, *last, folder, name, AtFlags::empty()));
-        linked.map_err(|error| io::Error::other(format!("linking to {}: {error}", shown(target))))
+        linked.map_err(|error| io::Error::other(format!("linking to {}: {error}", display(target))))
     }
 
     /// Takes away what a layer hides of those below it.
     fn hide(&mut self, parents: &[&[u8]], sign: &[u8]) -> io::Result<()> {
-        let path = joined(parents);
+        let path = join_steps(parents);
         let folder = match self.find(&path) {
             Ok(folder) => folder,
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(()),
@@ -213,7 +215,7 @@ impl RootBuilder {
 
     /// Opens a folder of the image, and makes it where it is missing.
     fn folder(&mut self, steps: &[&[u8]]) -> io::Result<Rc<OwnedFd>> {
-        let path = joined(steps);
+        let path = join_steps(steps);
         if let Some((known, folder)) = &self.last
             && *known == path
         {
@@ -232,10 +234,10 @@ impl RootBuilder {
         let mut folder = self.find(b"")?;
         for count in 1..=steps.len() {
             let path = steps.get(..count).unwrap_or_default();
-            folder = match (self.find(&joined(path)), path.last()) {
+            folder = match (self.find(&join_steps(path)), path.last()) {
                 (Err(Errno::NOENT), Some(name)) => {
                     rustix::fs::mkdirat(&folder, *name, Mode::from_raw_mode(0o755))?;
-                    self.find(&joined(path))?
+                    self.find(&join_steps(path))?
                 }
                 (found, _) => found?,
             };
@@ -258,33 +260,6 @@ impl RootBuilder {
         }
         found
     }
-}
-
-/// A stream that may give only so much at a time.
-struct Metered<R> {
-    inner: R,
-    allowance: Rc<Cell<u64>>,
-}
-
-impl<R: Read> Read for Metered<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let most = usize::try_from(self.allowance.get()).unwrap_or(usize::MAX);
-        if most == 0 {
-            return Err(too_much());
-        }
-        let most = most.min(buffer.len());
-        let got = self
-            .inner
-            .read(buffer.get_mut(..most).unwrap_or_default())?;
-        self.allowance.set(self.allowance.get() - got as u64);
-        Ok(got)
-    }
-}
-
-fn too_much() -> io::Error {
-    io::Error::other(
-        "it unpacks to more than sandtop takes (32 GiB, two million files, names of 1 MiB)",
-    )
 }
 
 /// Tells what may be done with an entry. Its owner is not kept: so what is for an owner other than root is for all, or a program

@@ -19,7 +19,7 @@ pub(super) fn leads_out() -> io::Error {
 }
 
 /// Writes a name for people.
-pub(super) fn shown(name: &[u8]) -> String {
+pub(super) fn display(name: &[u8]) -> String {
     String::from_utf8_lossy(name).escape_debug().to_string()
 }
 
@@ -37,7 +37,7 @@ pub(super) fn steps(name: &[u8]) -> io::Result<Vec<&[u8]>> {
 }
 
 /// Puts a path together again.
-pub(super) fn joined(steps: &[&[u8]]) -> Vec<u8> {
+pub(super) fn join_steps(steps: &[&[u8]]) -> Vec<u8> {
     steps.join(&b'/')
 }
 
@@ -47,5 +47,26 @@ pub(super) fn below(path: &[u8], name: &[u8]) -> Vec<u8> {
         name.to_vec()
     } else {
         [path, b"/", name].concat()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_climbs_or_lies_too_deep() {
+        assert_eq!(steps(b"/a/./b//c").expect("steps"), [b"a", b"b", b"c"]);
+        assert!(steps(b"./").expect("steps").is_empty());
+        assert!(steps(b"a/../../b").is_err());
+        assert!(steps(&b"d/".repeat(MOST_STEPS)).is_ok());
+        assert!(steps(&b"d/".repeat(MOST_STEPS + 1)).is_err());
+    }
+
+    #[test]
+    fn paths_are_put_together() {
+        assert_eq!(join_steps(&[b"a", b"b"]), b"a/b");
+        assert_eq!(below(b"", b"a"), b"a");
+        assert_eq!(below(b"a", b"b"), b"a/b");
     }
 }

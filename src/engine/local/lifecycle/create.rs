@@ -42,8 +42,8 @@ impl Lifecycle {
                 "choose another name, or remove that one first",
             ));
         }
-        let set = spec.packages.as_ref();
-        let set = set.map(|set| package_sets::files(&self.state_dir, &set.name));
+        let packages = spec.packages.as_ref();
+        let packages = packages.map(|set| package_sets::files(&self.state_dir, &set.name));
         let record = Record {
             id: state_dir::new_id(),
             created_at: Utc::now(),
@@ -51,7 +51,7 @@ impl Lifecycle {
             gid,
             block: users::free_block(&records),
             unpacked: usable.unpacked.clone(),
-            asked: SpecRecord::of(spec, set),
+            asked: SpecRecord::of(spec, packages),
         };
         package_sets::give_to_user(&self.state_dir, spec, &record)?;
         let created = self.create_and_start(&record, &usable.image, &lock);

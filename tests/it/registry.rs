@@ -246,11 +246,10 @@ fn spec_of(fixture: &Fixture, image: String) -> SandboxSpec {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs Docker: tests/run"]
 async fn a_missing_image_is_pulled_and_its_progress_told() {
     let registry = Registry::open(Temper::Sound);
-    let Some(fixture) = Fixture::docker().await else {
-        return;
-    };
+    let fixture = Fixture::docker().await;
     let image = registry.image("1");
     let spec = spec_of(&fixture, image.clone());
     let (sender, mut notes) = mpsc::channel(1000);
@@ -304,11 +303,10 @@ async fn a_missing_image_is_pulled_and_its_progress_told() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs Docker: tests/run"]
 async fn creates_at_once_share_one_pull() {
     let registry = Registry::open(Temper::Sound);
-    let Some(fixture) = Fixture::docker().await else {
-        return;
-    };
+    let fixture = Fixture::docker().await;
     let specs = [(); 4].map(|()| spec_of(&fixture, registry.image("1")));
     let notes = Notes::none();
     let creates = specs.iter().map(|spec| fixture.engine.create(spec, &notes));
@@ -325,11 +323,10 @@ async fn creates_at_once_share_one_pull() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs Docker: tests/run"]
 async fn an_image_that_the_registry_lacks_is_missing() {
     let registry = Registry::open(Temper::Sound);
-    let Some(fixture) = Fixture::docker().await else {
-        return;
-    };
+    let fixture = Fixture::docker().await;
     let image = registry.image("no-such-tag");
     let spec = spec_of(&fixture, image.clone());
     let made = soon("a create", fixture.engine.create(&spec, &Notes::none())).await;
@@ -339,11 +336,10 @@ async fn an_image_that_the_registry_lacks_is_missing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs Docker: tests/run"]
 async fn a_registry_that_dies_in_the_middle_leaves_nothing() {
     let registry = Registry::open(Temper::Dying);
-    let Some(fixture) = Fixture::docker().await else {
-        return;
-    };
+    let fixture = Fixture::docker().await;
     let spec = spec_of(&fixture, registry.image("1"));
     let made = soon("a create", fixture.engine.create(&spec, &Notes::none())).await;
     refused(made, FailureKind::ImageMissing);

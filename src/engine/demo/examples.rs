@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use chrono::{TimeDelta, Utc};
 
-use super::life;
-use super::world::World;
-use crate::domain::{Limits, Network, Owner, SandboxId, SandboxName, SandboxPath, SandboxSpec};
+use super::files::invalid;
+use super::lifecycle;
+use super::state::State;
+use crate::domain::{Limits, Network, Owner, OwnerKind, SandboxName, SandboxPath, SandboxSpec};
+use crate::engine::Result;
 use crate::protocol::LifecycleOp;
 
 /// One example.
@@ -14,78 +16,65 @@ struct Example {
     name: &'static str,
     image: &'static str,
     network: Network,
-    age: TimeDelta,
+    minutes: i64,
     file: (&'static str, &'static str),
 }
 
-/// Fills a world with the examples.
-pub(super) fn fill(world: &World) {
-    for example in examples() {
-        add(world, &example);
+const EXAMPLES: [Example; 3] = [
+    Example {
+        name: "demo-python",
+        image: "python:3.13-slim",
+        network: Network::None,
+        minutes: 134,
+        file: ("/workspace/main.py", "print('hello from the demo')\n"),
+    },
+    Example {
+        name: "demo-node",
+        image: "node:24-slim",
+        network: Network::Default,
+        minutes: 26,
+        file: (
+            "/workspace/index.js",
+            "console.log('hello from the demo')\n",
+        ),
+    },
+    Example {
+        name: "demo-idle",
+        image: "debian:13-slim",
+        network: Network::None,
+        minutes: 7,
+        file: ("/workspace/run.sh", "echo hello from the demo\n"),
+    },
+];
+
+/// Adds the examples.
+pub(super) fn add_all(state: &State) {
+    for example in EXAMPLES {
+        // Its parts are constants that fit together.
+        let _ = add(state, &example);
     }
 }
 
-fn examples() -> [Example; 3] {
-    [
-        Example {
-            name: "demo-python",
-            image: "python:3.13-slim",
-            network: Network::None,
-            age: TimeDelta::minutes(134),
-            file: ("/workspace/main.py", "print('hello from the demo')\n"),
-        },
-        Example {
-            name: "demo-node",
-            image: "node:24-slim",
-            network: Network::Default,
-            age: TimeDelta::minutes(26),
-            file: (
-                "/workspace/index.js",
-                "console.log('hello from the demo')\n",
-            ),
-        },
-        Example {
-            name: "demo-idle",
-            image: "debian:13-slim",
-            network: Network::None,
-            age: TimeDelta::minutes(7),
-            file: ("/workspace/run.sh", "echo hello from the demo\n"),
-        },
-    ]
-}
-
-fn add(world: &World, example: &Example) {
-    let Some(spec) = spec(example) else {
-        return;
-    };
-    let sandbox = life::add(world, &mut world.lock(), spec);
-    let id = sandbox.reference.id;
-    age(world, &id, example);
-    if example.name == "demo-idle" {
-        // It was just made, so it can be stopped.
-        let _ = life::act(world, &id, LifecycleOp::Stop);
-    }
-}
-
-/// Gives an example its past and its file.
-fn age(world: &World, id: &SandboxId, example: &Example) {
-    let born = Utc::now() - example.age;
+fn add(state: &State, example: &Example) -> Result<()> {
+    let id = lifecycle::add(state, spec(example)?)?.reference.id;
     let (path, text) = example.file;
-    // It was just made, so it is there.
-    let _ = world.with(id, |simulated, _| {
+    let path = SandboxPath::parse(path.as_bytes()).map_err(invalid)?;
+    state.with(&id, |simulated, _| {
+        let born = Utc::now() - TimeDelta::minutes(example.minutes);
         simulated.sandbox.created_at = born;
         simulated.sandbox.started_at = Some(born);
-        if let Ok(path) = SandboxPath::parse(path.as_bytes()) {
-            simulated.files.put(&path, None, text.into())?;
-        }
-        Ok(())
-    });
+        simulated.files.put(&path, None, text.into())
+    })?;
+    if example.name == "demo-idle" {
+        lifecycle::act(state, &id, LifecycleOp::Stop)?;
+    }
+    Ok(())
 }
 
-fn spec(example: &Example) -> Option<SandboxSpec> {
-    Some(SandboxSpec {
+fn spec(example: &Example) -> Result<SandboxSpec> {
+    Ok(SandboxSpec {
         token: example.name.into(),
-        name: SandboxName::parse(example.name).ok()?,
+        name: SandboxName::parse(example.name).map_err(invalid)?,
         image: example.image.into(),
         profile: "demo".into(),
         limits: Limits {
@@ -98,7 +87,7 @@ fn spec(example: &Example) -> Option<SandboxSpec> {
         env: vec![("LANG".into(), "C.UTF-8".into())],
         mounts: Vec::new(),
         packages: None,
-        work_dir: SandboxPath::parse(b"/workspace").ok()?,
+        work_dir: SandboxPath::parse(b"/workspace").map_err(invalid)?,
         user: "1000:1000".into(),
         tmp_bytes: 64 << 20,
         labels: BTreeMap::from([("example".into(), "simulated".into())]),
@@ -108,7 +97,7 @@ fn spec(example: &Example) -> Option<SandboxSpec> {
             pid: 1,
             started: 0,
             user: Some("demo".into()),
-            kind: crate::domain::OwnerKind::Cli,
+            kind: OwnerKind::Cli,
         },
     })
 }

@@ -1,26 +1,21 @@
 //! Simulated sandboxes in memory, for tests and for trying the program without an engine.
 //!
-//! Nothing here starts a process or protects anything, and it says so wherever it is asked. Commands run in a tiny
-//! interpreter over files in memory; everything it returns is driven by polling, as the contract demands.
+//! Nothing here starts a process or protects anything, and it says so wherever it is asked. A few well-known commands
+//! (`programs`) answer from files in memory; whatever goes beyond them is `Unsupported`, never made up.
 
-mod details;
+mod events;
 mod examples;
 mod exec;
-mod fate;
-mod faults;
 mod files;
-mod journal;
-mod life;
-mod look;
-mod node;
-mod path;
-mod running;
+mod introspect;
+mod lifecycle;
+mod programs;
 mod samples;
 mod script;
+mod state;
 #[cfg(test)]
 mod tests;
 mod transfer;
-mod world;
 
 use std::sync::Arc;
 
@@ -28,49 +23,36 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use futures_util::stream::BoxStream;
 
-pub use faults::{CreateStep, DemoRemote, Faults};
-
 use crate::domain::{
-    Changes, Check, Details, EngineEvent, EngineInfo, EngineKind, ExecId, ExecSpec, Execs,
+    Changes, Check, Details, Ended, EngineEvent, EngineInfo, EngineKind, ExecId, ExecSpec, Execs,
     FileEntry, HostName, Image, Process, Sample, Sandbox, SandboxId, SandboxPath, SandboxSpec,
     TtySize,
 };
 use crate::engine::{ByteStream, Engine, EngineError, Notes, Result, RunningExec, TreeStream};
 use crate::protocol::{FileOp, LifecycleOp, SessionInfo};
+use state::{Control, State};
 use transfer::Staged;
-use world::{Session, World};
 
-/// An engine that only pretends; clones share one world.
+/// An engine that only pretends; clones share their sandboxes.
 #[derive(Clone)]
 pub struct DemoEngine {
-    world: Arc<World>,
+    state: Arc<State>,
 }
 
 impl DemoEngine {
     /// Makes an engine without sandboxes.
     #[must_use]
     pub fn new(host: HostName) -> Self {
-        let world = Arc::new(World::new(host));
-        Self { world }
+        let state = Arc::new(State::new(host));
+        Self { state }
     }
 
     /// Makes an engine with three example sandboxes.
     #[must_use]
     pub fn with_samples(host: HostName) -> Self {
         let engine = Self::new(host);
-        examples::fill(&engine.world);
+        examples::add_all(&engine.state);
         engine
-    }
-
-    /// Returns a handle that steers the engine from outside.
-    #[must_use]
-    pub fn remote(&self) -> DemoRemote {
-        DemoRemote::new(Arc::clone(&self.world))
-    }
-
-    /// Changes the faults from now on.
-    pub fn faults(&self, change: impl FnOnce(&mut Faults)) {
-        self.world.set_faults(change);
     }
 }
 
@@ -81,22 +63,15 @@ impl Engine for DemoEngine {
     }
 
     async fn info(&self) -> Result<EngineInfo> {
-        self.world.enter().await?;
-        Ok(details::info())
+        Ok(introspect::info())
     }
 
     async fn diagnose(&self) -> Vec<Check> {
-        let mut checks = details::checks();
-        if let Err(error) = self.world.enter().await {
-            let hint = error.hint.unwrap_or_default();
-            checks.push(Check::fail("link", error.message, hint));
-        }
-        checks
+        introspect::checks()
     }
 
     async fn list(&self) -> Result<Vec<Sandbox>> {
-        self.world.enter().await?;
-        let inner = self.world.lock();
+        let inner = self.state.lock();
         let sandboxes = inner.sandboxes.values().map(|s| s.sandbox.clone());
         let mut sandboxes: Vec<_> = sandboxes.collect();
         // The map is sorted by id, and sorting keeps that order among equals.
@@ -105,64 +80,64 @@ impl Engine for DemoEngine {
     }
 
     async fn create(&self, spec: &SandboxSpec, notes: &Notes) -> Result<Sandbox> {
-        self.world.enter().await?;
-        life::create(&self.world, spec, notes).await
+        lifecycle::create(&self.state, spec, notes).await
     }
 
     async fn discard(&self, spec: &SandboxSpec) -> Result<()> {
-        self.world.enter().await?;
-        life::discard(&self.world, spec)
+        let mut inner = self.state.lock();
+        inner
+            .sandboxes
+            .retain(|_, sandbox| sandbox.spec.token != spec.token);
+        Ok(())
     }
 
     async fn act(&self, id: &SandboxId, action: LifecycleOp) -> Result<()> {
-        self.world.enter().await?;
-        life::act(&self.world, id, action)
+        lifecycle::act(&self.state, id, action)
     }
 
     async fn inspect(&self, id: &SandboxId) -> Result<Details> {
-        self.world.enter().await?;
-        self.world
-            .with(id, |sandbox, _| Ok(details::details(sandbox)))
+        self.state
+            .with(id, |sandbox, _| Ok(introspect::details(sandbox)))
     }
 
     async fn processes(&self, id: &SandboxId) -> Result<Vec<Process>> {
-        self.world.enter().await?;
-        self.world.with(id, |sandbox, _| look::processes(sandbox))
+        self.state
+            .with(id, |sandbox, _| introspect::processes(sandbox))
     }
 
     async fn disk_use(&self, sandbox: &Sandbox) -> Result<u64> {
-        self.world.enter().await?;
         let id = &sandbox.reference.id;
-        self.world.with(id, |sandbox, _| look::size(sandbox))
+        self.state
+            .with(id, |sandbox, _| introspect::disk_use(sandbox))
     }
 
     async fn changes(&self, id: &SandboxId) -> Result<Changes> {
-        self.world.enter().await?;
-        self.world.with(id, |sandbox, _| Ok(look::changes(sandbox)))
+        self.state
+            .with(id, |sandbox, _| Ok(introspect::changes(sandbox)))
     }
 
     async fn images(&self) -> Result<Vec<Image>> {
-        self.world.enter().await?;
-        Ok(look::images(&self.world.lock()))
+        Ok(introspect::images(&self.state.lock()))
     }
 
     async fn exec(&self, id: &SandboxId, spec: &ExecSpec) -> Result<RunningExec> {
-        self.world.enter().await?;
-        exec::start(&self.world, id, spec)
+        exec::start(&self.state, id, spec)
     }
 
     async fn cancel(&self, id: &SandboxId, exec: &ExecId) -> Result<()> {
-        self.world.enter().await?;
-        self.world.with(id, |sandbox, _| {
-            exec::cancel(sandbox, exec);
+        self.state.with(id, |sandbox, _| {
+            let found = sandbox.execs.values().find(|running| running.id == *exec);
+            // One that has ended already needs nothing.
+            if let Some(running) = found {
+                running.control.send_replace(Control::End(Ended::Cancelled));
+            }
             Ok(())
         })
     }
 
     async fn execs(&self, id: &SandboxId) -> Result<Execs> {
-        self.world.enter().await?;
-        self.world.with(id, |sandbox, _| {
-            let running = sandbox.execs.keys().map(ExecId::new).collect();
+        self.state.with(id, |sandbox, _| {
+            let running = sandbox.execs.values().map(|exec| exec.id.clone()).collect();
             Ok(Execs {
                 running,
                 ended: Vec::new(),
@@ -172,27 +147,23 @@ impl Engine for DemoEngine {
 
     async fn resize(&self, _terminal: &str, _size: TtySize) -> Result<()> {
         // The simulated programs never ask for the size.
-        self.world.enter().await
+        Ok(())
     }
 
     async fn samples(&self, sandbox: &Sandbox) -> Result<BoxStream<'static, Result<Sample>>> {
-        self.world.enter().await?;
-        samples::watch(Arc::clone(&self.world), sandbox.reference.id.clone())
+        samples::watch(Arc::clone(&self.state), sandbox.reference.id.clone())
     }
 
     async fn events(&self) -> Result<BoxStream<'static, Result<EngineEvent>>> {
-        self.world.enter().await?;
-        Ok(self.world.lock().journal.listen(self.world.reach()))
+        Ok(self.state.lock().events.listen())
     }
 
     async fn events_since(&self, since: DateTime<Utc>) -> Result<Vec<EngineEvent>> {
-        self.world.enter().await?;
-        Ok(self.world.lock().journal.since(since))
+        Ok(self.state.lock().events.since(since))
     }
 
     async fn file(&self, id: &SandboxId, op: &FileOp) -> Result<Vec<FileEntry>> {
-        self.world.enter().await?;
-        self.world.with(id, |sandbox, _| sandbox.files.apply(op))
+        self.state.with(id, |sandbox, _| sandbox.files.apply(op))
     }
 
     async fn read(
@@ -201,11 +172,8 @@ impl Engine for DemoEngine {
         path: &SandboxPath,
         limit: Option<u64>,
     ) -> Result<ByteStream> {
-        self.world.enter().await?;
-        let bytes = self
-            .world
-            .with(id, |sandbox, _| sandbox.files.content(path))?;
-        Ok(transfer::chunks(bytes, limit))
+        let bytes = self.state.with(id, |sandbox, _| sandbox.files.read(path))?;
+        Ok(transfer::stream_file(&bytes, limit))
     }
 
     async fn write(
@@ -215,55 +183,32 @@ impl Engine for DemoEngine {
         mode: Option<u32>,
         content: ByteStream,
     ) -> Result<()> {
-        self.world.enter().await?;
-        self.world
-            .with(id, |sandbox, _| sandbox.files.check_place(path))?;
+        self.state
+            .with(id, |sandbox, _| sandbox.files.check_file(path))?;
         let bytes = transfer::collect(path, content).await?;
-        self.world.lock().faults.reach()?;
-        self.world
+        self.state
             .with(id, |sandbox, _| sandbox.files.put(path, mode, bytes))
     }
 
     async fn pack(&self, id: &SandboxId, path: &SandboxPath) -> Result<TreeStream> {
-        self.world.enter().await?;
-        self.world
+        self.state
             .with(id, |sandbox, _| transfer::pack(&sandbox.files, path))
     }
 
     async fn unpack(&self, id: &SandboxId, path: &SandboxPath, tree: TreeStream) -> Result<()> {
-        self.world.enter().await?;
-        self.world.with(id, |_, _| Ok(()))?;
+        self.state.with(id, |_, _| Ok(()))?;
         let staged = Staged::collect(path, tree).await?;
-        self.world.lock().faults.reach()?;
-        self.world
-            .with(id, |sandbox, _| staged.plant(&mut sandbox.files, path))
+        self.state
+            .with(id, |sandbox, _| staged.unpack(&mut sandbox.files, path))
     }
 
     async fn sessions(&self, id: &SandboxId) -> Result<Vec<SessionInfo>> {
-        self.world.enter().await?;
-        self.world.with(id, |sandbox, _| {
-            let sessions = sandbox.sessions.iter();
-            Ok(sessions
-                .map(|(name, session)| describe(name, session))
-                .collect())
-        })
+        // A demonstration keeps none.
+        self.state.with(id, |_, _| Ok(Vec::new()))
     }
 
     async fn drop_session(&self, id: &SandboxId, name: &str) -> Result<()> {
-        self.world.enter().await?;
-        self.world
-            .with(id, |sandbox, _| match sandbox.sessions.remove(name) {
-                Some(_) => Ok(()),
-                None => Err(EngineError::not_found(format!("the session {name}"))),
-            })
-    }
-}
-
-fn describe(name: &str, session: &Session) -> SessionInfo {
-    SessionInfo {
-        name: name.to_owned(),
-        work_dir: session.cwd.to_string(),
-        variables: session.exported.len() as u64,
-        used_at: session.used_at,
+        let missing = || EngineError::not_found(format!("the session {name}"));
+        self.state.with(id, |_, _| Err(missing()))
     }
 }

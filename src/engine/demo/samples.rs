@@ -1,4 +1,4 @@
-//! Live figures that look like real ones: the same waves in every run, within the limits.
+//! Live stats that look like real ones: the same waves in every run, within the limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,11 +6,9 @@ use std::time::Duration;
 use chrono::Utc;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
-use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::sleep;
 
-use super::faults::unreachable;
-use super::world::{Life, Simulated, World, scramble};
+use super::state::{Simulated, State};
 use crate::domain::{Network, Phase, Sample, SandboxId};
 use crate::engine::Result;
 
@@ -18,95 +16,52 @@ use crate::engine::Result;
 const PERIOD: Duration = Duration::from_secs(1);
 
 /// Memory that a sandbox without a limit is said to have.
-const ROOMY: u64 = 1 << 30;
+const DEFAULT_MEMORY: u64 = 1 << 30;
 
 /// Streams one sample a second until the sandbox stops.
 pub(super) fn watch(
-    world: Arc<World>,
+    state: Arc<State>,
     id: SandboxId,
 ) -> Result<BoxStream<'static, Result<Sample>>> {
-    let life = world.with(&id, |sandbox, _| Ok(sandbox.life.subscribe()))?;
-    let starts = life.borrow().starts;
-    let probe = Probe {
-        reach: world.reach(),
-        world,
-        id,
-        life,
-        starts,
-        taken: 0,
-        next: Instant::now(),
-    };
-    let samples = stream::unfold(Some(probe), |probe| async {
-        let mut probe = probe?;
-        match probe.take().await? {
-            Ok(sample) => Some((Ok(sample), Some(probe))),
-            Err(error) => Some((Err(error), None)),
+    let starts = state.with(&id, |sandbox, _| Ok(sandbox.starts))?;
+    let samples = stream::unfold((state, id, 0), move |(state, id, taken)| async move {
+        if taken > 0 {
+            sleep(PERIOD).await;
         }
+        let sample = state.with(&id, |sandbox, _| {
+            let lives = sandbox.starts == starts && sandbox.sandbox.phase.is_live();
+            Ok(lives.then(|| sample(sandbox, taken)))
+        });
+        let sample = sample.ok().flatten()?;
+        Some((Ok(sample), (state, id, taken + 1)))
     });
     Ok(samples.boxed())
 }
 
-struct Probe {
-    world: Arc<World>,
-    id: SandboxId,
-    life: watch::Receiver<Life>,
-    reach: watch::Receiver<bool>,
-    starts: u64,
-    taken: u64,
-    next: Instant,
-}
-
-impl Probe {
-    /// Waits for the next sample; `None` when the sandbox stopped.
-    async fn take(&mut self) -> Option<Result<Sample>> {
-        let starts = self.starts;
-        let ended = |life: &Life| life.starts != starts || !life.phase.is_live();
-        tokio::select! {
-            biased;
-            _ = self.reach.wait_for(|reachable| !reachable) => return Some(Err(unreachable())),
-            _ = self.life.wait_for(ended) => return None,
-            () = sleep_until(self.next) => {}
-        }
-        self.next = Instant::now() + PERIOD;
-        self.taken += 1;
-        let taken = self.taken;
-        let sample = self
-            .world
-            .with(&self.id, |sandbox, _| Ok(sample(sandbox, taken)));
-        sample.ok().map(Ok)
-    }
-}
-
-/// Makes up the figures of one moment.
+/// Makes up the stats of one moment.
 #[allow(clippy::cast_precision_loss)] // Made-up figures need no more than 52 bits.
 fn sample(sandbox: &Simulated, taken: u64) -> Sample {
     let limits = &sandbox.spec.limits;
-    let phase_shift = scramble(sandbox.sandbox.name.len() as u64) % 40;
-    let wave = wave(taken + phase_shift);
-    let paused = sandbox.sandbox.phase == Phase::Paused;
+    // Each example is at another point of the wave.
+    let wave = wave(taken + 7 * sandbox.sandbox.name.len() as u64);
     let cores = limits.cpus.unwrap_or(1.0);
-    let busy = if sandbox.processes.is_empty() {
-        0.1
-    } else {
-        0.6
+    let busy = match sandbox.sandbox.phase {
+        Phase::Paused => 0.0,
+        _ if sandbox.execs.is_empty() => 0.1,
+        _ => 0.6,
     };
-    let share = wave as f64 / 1000.0;
     let traffic = match sandbox.spec.network {
         Network::None => 0,
         Network::Default | Network::Named(_) => taken * 1500,
     };
-    let ceiling = limits.memory_bytes.unwrap_or(ROOMY);
+    let ceiling = limits.memory_bytes.unwrap_or(DEFAULT_MEMORY);
     Sample {
         at: Utc::now(),
-        cpu_percent: if paused {
-            0.0
-        } else {
-            cores * 100.0 * busy * share
-        },
+        cpu_percent: cores * 100.0 * busy * wave as f64 / 1000.0,
         cpus_limit: limits.cpus,
         memory_bytes: ceiling / 8 + ceiling / 4_000 * wave,
         memory_limit_bytes: limits.memory_bytes,
-        pids: sandbox.processes.len() as u64 + 1,
+        pids: sandbox.execs.len() as u64 + 1,
         net_rx_bytes: traffic,
         net_tx_bytes: traffic / 3,
         disk_bytes: None,

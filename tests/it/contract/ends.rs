@@ -66,6 +66,19 @@ pub async fn c09_cancelling_ends_every_process(fixture: &Fixture) {
     assert_none_runs(&bench, &marks).await;
 }
 
+/// Weaker: a command is one process.
+pub async fn c09_cancelling_ends_the_process(fixture: &Fixture) {
+    let bench = fixture.sandbox().await;
+    let marks = marks(1);
+    let spec = exec_spec(&["sh", "-c", &format!("echo out; sleep {}", marks[0])]);
+    let mut exec = bench.start(&spec).await;
+    output_until(&mut exec.items, "out").await;
+    bench.until_running(&marks).await;
+    bench.cancel(&spec).await;
+    assert_eq!(finish(exec).await.end.ended, Ended::Cancelled);
+    assert_none_runs(&bench, &marks).await;
+}
+
 pub async fn c09_cancelling_again_or_too_late_is_fine(fixture: &Fixture) {
     let bench = fixture.sandbox().await;
     // Several times, because each finds the command at another step of its beginning.
@@ -126,6 +139,16 @@ pub async fn c10_a_time_limit_ends_every_process(fixture: &Fixture) {
         "sleep {} & echo kept; echo too >&2; sleep {}",
         marks[0], marks[1]
     );
+    timed_out(&bench, &script, "kept\n", Duration::from_millis(700)).await;
+    assert_none_runs(&bench, &marks).await;
+    assert_eq!(bench.run(&["echo", "usable"]).await.text(), "usable");
+}
+
+/// Weaker: a command is one process.
+pub async fn c10_a_time_limit_ends_the_process(fixture: &Fixture) {
+    let bench = fixture.sandbox().await;
+    let marks = marks(1);
+    let script = format!("echo kept; echo too >&2; sleep {}", marks[0]);
     timed_out(&bench, &script, "kept\n", Duration::from_millis(700)).await;
     assert_none_runs(&bench, &marks).await;
     assert_eq!(bench.run(&["echo", "usable"]).await.text(), "usable");

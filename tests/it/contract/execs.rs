@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use sandtop::domain::{Ended, StreamKind, TtySize};
-use sandtop::engine::ExecItem;
+use sandtop::engine::EngineError;
 use tokio::io::AsyncWriteExt;
 
 use crate::support::{
@@ -61,12 +60,12 @@ pub async fn c05_each_stream_keeps_its_order(fixture: &Fixture) {
 pub async fn c06_output_comes_while_the_process_waits(fixture: &Fixture) {
     let bench = fixture.sandbox().await;
     let mut exec = bench
-        .start(&piped_spec(&["sh", "-c", "printf first; cat"]))
+        .start(&piped_spec(&["sh", "-c", "echo first; cat"]))
         .await;
     let chunk = next_chunk(&mut exec.items).await;
     assert_eq!(
         (chunk.stream, &chunk.bytes[..]),
-        (StreamKind::Stdout, &b"first"[..])
+        (StreamKind::Stdout, &b"first\n"[..])
     );
     // It waits for this, so it cannot have ended before.
     let mut stdin = exec.stdin.take().expect("an input");
@@ -79,17 +78,28 @@ pub async fn c06_output_comes_while_the_process_waits(fixture: &Fixture) {
 pub async fn c07_ends_are_told_apart(fixture: &Fixture) {
     let bench = fixture.sandbox().await;
     for (script, ended) in [
-        ("exit 0", Ended::Code(0)),
-        ("exit 1", Ended::Code(1)),
-        ("exit 3", Ended::Code(3)),
         ("exit 137", Ended::Code(137)),
         ("kill -9 $$", Ended::Signal(9)),
         ("exit 143", Ended::Code(143)),
         ("kill -15 $$", Ended::Signal(15)),
-        ("exit 255", Ended::Code(255)),
-        ("nonsense-command", Ended::Code(127)),
     ] {
         assert_eq!(bench.sh(script).await.end.ended, ended, "{script}");
+    }
+    c07_codes_are_told(fixture).await;
+}
+
+/// Weaker: there are codes, but no signals.
+pub async fn c07_codes_are_told(fixture: &Fixture) {
+    let bench = fixture.sandbox().await;
+    for (script, code) in [
+        ("exit 0", 0),
+        ("exit 1", 1),
+        ("exit 3", 3),
+        ("exit 255", 255),
+        ("nonsense-command", 127),
+    ] {
+        let ended = bench.sh(script).await.end.ended;
+        assert_eq!(ended, Ended::Code(code), "{script}");
     }
     let unknown = bench.run(&["nonsense-command"]).await;
     assert_eq!(
@@ -220,17 +230,44 @@ pub async fn terminals_join_both_streams(fixture: &Fixture) {
     soon("a resize", fixture.engine.resize(&terminal, larger))
         .await
         .expect("a resize");
-    // The key that ends the input of a terminal.
-    if fixture.is_real() {
-        let mut stdin = exec.stdin.take().expect("an input");
-        stdin.write_all(b"typed\n\x04").await.expect("a write");
-        let outcome = finish_items(exec.items).await;
-        assert!(outcome.text().contains("typed"), "{outcome:?}");
-        assert_eq!((outcome.end.ended, outcome.err.len()), (Ended::Code(4), 0));
-    } else {
-        drop(exec.stdin.take());
-        while let Some(item) = soon("the end", exec.items.next()).await {
-            assert!(!matches!(item, ExecItem::End(end) if end.ended != Ended::Code(4)));
-        }
-    }
+    let mut stdin = exec.stdin.take().expect("an input");
+    // The last key ends the input of a terminal.
+    stdin.write_all(b"typed\n\x04").await.expect("a write");
+    let outcome = finish_items(exec.items).await;
+    assert!(outcome.text().contains("typed"), "{outcome:?}");
+    assert_eq!((outcome.end.ended, outcome.err.len()), (Ended::Code(4), 0));
+}
+
+/// Weaker: only closing it ends the input of a terminal.
+pub async fn terminals_join_both_streams_without_keys(fixture: &Fixture) {
+    let bench = fixture.sandbox().await;
+    let mut spec = exec_spec(&["sh", "-c", "echo out; echo err >&2; cat; exit 4"]);
+    spec.tty = Some(TtySize {
+        columns: 77,
+        rows: 22,
+    });
+    let mut exec = bench.start(&spec).await;
+    drop(exec.stdin.take());
+    let outcome = finish(exec).await;
+    assert_eq!(outcome.out, b"out\r\nerr\r\n");
+    assert_eq!((outcome.end.ended, outcome.err.len()), (Ended::Code(4), 0));
+}
+
+/// Weaker: there are no variables.
+pub async fn the_directory_is_the_asked_one(fixture: &Fixture) {
+    let bench = fixture.sandbox().await;
+    assert_eq!(bench.run(&["pwd"]).await.text(), "/workspace");
+    let mut spec = exec_spec(&["pwd"]);
+    spec.work_dir = Some(sandbox_path(b"/tmp"));
+    assert_eq!(bench.run_spec(&spec).await.text(), "/tmp");
+    spec.work_dir = Some(sandbox_path(b"/nowhere"));
+    assert_eq!(bench.run_spec(&spec).await.end.ended, Ended::Code(126));
+}
+
+/// Tries a script that needs a real shell.
+pub async fn try_a_real_shell(fixture: &Fixture) -> EngineError {
+    let bench = fixture.sandbox().await;
+    let spec = exec_spec(&["sh", "-c", "sleep 1 & kill -9 $$"]);
+    let started = soon("a start", fixture.engine.exec(&bench.id, &spec)).await;
+    started.err().expect("an error")
 }

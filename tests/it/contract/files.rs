@@ -56,11 +56,24 @@ pub async fn c14_what_is_written_is_read_again(fixture: &Fixture) {
         bench.run(&["cat", "/workspace/seen"]).await.text(),
         "from outside"
     );
+}
+
+pub async fn c14_what_commands_write_is_read(fixture: &Fixture) {
+    let bench = fixture.sandbox().await;
     bench.sh("echo inside > /workspace/seen").await;
     assert_eq!(
         bench.read(b"/workspace/seen", None).await.expect("a read"),
         b"inside\n"
     );
+}
+
+/// Weaker: everything is writable, up to a size.
+pub async fn c17_full_files_say_so(fixture: &Fixture) {
+    let bench = fixture.sandbox().await;
+    bench.write(b"/etc/f", "old").await.expect("a write");
+    let full = bench.write(b"/etc/f", vec![0; 65 << 20]).await;
+    refused(full, FailureKind::NoSpace);
+    assert_eq!(bench.read(b"/etc/f", None).await.expect("a read"), b"old");
 }
 
 pub async fn c14_names_of_any_bytes_survive(fixture: &Fixture) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chrono::{TimeDelta, Utc};
 use futures_util::StreamExt;
-use sandtop::domain::{Access, EngineEventKind, Mount, Phase, SandboxId};
+use sandtop::domain::{Access, EngineEventKind, ExecSpec, Mount, Phase, Sample, SandboxId};
 use sandtop::engine::Notes;
 use sandtop::protocol::{FailureKind, FileOp, LifecycleOp};
 
@@ -197,14 +197,21 @@ pub async fn c04_only_running_sandboxes_run_commands(fixture: &Fixture) {
 }
 
 pub async fn c13_samples_stay_within_limits_and_end(fixture: &Fixture) {
+    let busy = exec_spec(&["sh", "-c", "while :; do :; done"]);
+    let last = sample_while_running(fixture, busy).await;
+    assert!(last.cpu_percent > 1.0, "a busy sandbox: {last:?}");
+}
+
+/// Weaker: they are made up, and say nothing of what a command does.
+pub async fn c13_made_up_samples_stay_within_limits_and_end(fixture: &Fixture) {
+    sample_while_running(fixture, exec_spec(&["yes"])).await;
+}
+
+/// Checks samples while a command runs, and that they end with the sandbox; returns the last before the end.
+async fn sample_while_running(fixture: &Fixture, busy: ExecSpec) -> Sample {
     let mut spec = fixture.spec("samples");
     spec.limits.cpus = Some(0.5);
     let bench = fixture.create(&spec).await;
-    let busy = if fixture.is_real() {
-        exec_spec(&["sh", "-c", "while :; do :; done"])
-    } else {
-        exec_spec(&["yes"])
-    };
     let mut exec = bench.start(&busy).await;
     let burning = tokio::spawn(async move { while exec.items.next().await.is_some() {} });
     let samples = soon("samples", fixture.engine.samples(&bench.sandbox)).await;
@@ -235,9 +242,6 @@ pub async fn c13_samples_stay_within_limits_and_end(fixture: &Fixture) {
         assert_eq!((sample.net_rx_bytes, sample.net_tx_bytes), (0, 0));
         before = sample;
     }
-    if fixture.is_real() {
-        assert!(before.cpu_percent > 1.0, "a busy sandbox: {before:?}");
-    }
     bench.act(LifecycleOp::Stop).await.expect("a stop");
     soon("the end of samples", async {
         while let Some(sample) = samples.next().await {
@@ -248,6 +252,7 @@ pub async fn c13_samples_stay_within_limits_and_end(fixture: &Fixture) {
     soon("the end of the exec", burning)
         .await
         .expect("no panic");
+    before
 }
 
 pub async fn c20_removing_takes_everything(fixture: &Fixture) {
@@ -347,6 +352,15 @@ pub async fn c20_a_failed_create_leaves_nothing(fixture: &Fixture) {
         assert_ne!(error.kind, FailureKind::Unreachable, "{error:?}");
         fixture.assert_nothing_left().await;
     }
+}
+
+/// Weaker: it is the image only that can be wrong.
+pub async fn c20_a_create_without_an_image_leaves_nothing(fixture: &Fixture) {
+    let mut spec = fixture.spec("image");
+    spec.image = "missing/image".into();
+    let made = soon("a create", fixture.engine.create(&spec, &Notes::none())).await;
+    refused(made, FailureKind::ImageMissing);
+    fixture.assert_nothing_left().await;
 }
 
 pub async fn happenings_are_told_and_remembered(fixture: &Fixture) {

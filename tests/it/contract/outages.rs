@@ -74,22 +74,6 @@ async fn somebody_who_hangs_up_is_unreachable() {
     hanging_up.abort();
 }
 
-#[tokio::test]
-async fn the_demo_can_be_away_and_back() {
-    let fixture = Fixture::demo();
-    let bench = fixture.sandbox().await;
-    let demo = fixture.demo.clone().expect("the demo");
-    let mut exec = bench
-        .start(&exec_spec(&["sh", "-c", "echo up; sleep 1000"]))
-        .await;
-    output_until(&mut exec.items, "up").await;
-    demo.faults(|faults| faults.unreachable = true);
-    assert_eq!(finish(exec).await.end.ended, Ended::Lost);
-    assert_away(&fixture.engine).await;
-    demo.faults(|faults| faults.unreachable = false);
-    assert_eq!(bench.run(&["echo", "back"]).await.text(), "back");
-}
-
 /// Runs a script that `tests/run` made for its own engine.
 fn engine_script(variable: &str) {
     let script = std::env::var(variable).expect("a script");
@@ -98,15 +82,10 @@ fn engine_script(variable: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs a Docker engine that may be stopped: tests/run"]
 async fn docker_can_be_away_and_back() {
     let scripts = ["SANDTOP_TEST_DOCKERD_STOP", "SANDTOP_TEST_DOCKERD_START"];
-    if !scripts.iter().all(|name| std::env::var_os(name).is_some()) {
-        eprintln!("skipped: {scripts:?} are not set, so the engine may not be stopped");
-        return;
-    }
-    let Some((fixture, _alone)) = Fixture::docker_alone().await else {
-        return;
-    };
+    let (fixture, _alone) = Fixture::docker_alone().await;
     let bench = fixture.sandbox().await;
     bench
         .write(b"/workspace/kept", "kept")

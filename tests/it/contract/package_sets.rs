@@ -2,7 +2,7 @@
 
 use chrono::{TimeDelta, Utc};
 use sandtop::domain::{Access, Ended, PackageMount, PackageSet, Sandbox};
-use sandtop::engine::Notes;
+use sandtop::engine::{EngineError, Notes};
 use sandtop::protocol::FailureKind;
 
 use crate::support::{Bench, Fixture, kind, sandbox_path, soon, unique_name};
@@ -80,12 +80,6 @@ async fn filled(fixture: &Fixture) -> PackageSet {
 }
 
 pub async fn c24_a_set_is_shown_to_many_and_complete_only_in_the_end(fixture: &Fixture) {
-    if !fixture.engine.caches_packages() {
-        let made = fixture.engine.create_package_set(&new_set(fixture)).await;
-        assert_eq!(kind(&made), Some(FailureKind::Unsupported));
-        assert_eq!(package_sets(fixture).await, []);
-        return;
-    }
     let set = filled(fixture).await;
     assert_eq!(package_sets(fixture).await, std::slice::from_ref(&set));
     let readers = [
@@ -110,9 +104,6 @@ pub async fn c24_a_set_is_shown_to_many_and_complete_only_in_the_end(fixture: &F
 }
 
 pub async fn c24_sets_are_the_scopes_own_and_outlive_their_readers(fixture: &Fixture) {
-    if !fixture.engine.caches_packages() {
-        return;
-    }
     let old = PackageSet {
         made_at: Utc::now() - TimeDelta::hours(1),
         complete: true,
@@ -142,8 +133,14 @@ pub async fn c24_an_image_has_one_key_and_a_missing_one_none(fixture: &Fixture) 
     let first = key(&fixture.image).await.expect("a key");
     assert!(!first.is_empty());
     assert_eq!(key(&fixture.image).await.expect("a key"), first);
-    if engine.caches_packages() {
-        let missing = key("127.0.0.1:1/no-such/image:1").await;
-        assert_eq!(kind(&missing), Some(FailureKind::ImageMissing));
-    }
+    let missing = key("127.0.0.1:1/no-such/image:1").await;
+    assert_eq!(kind(&missing), Some(FailureKind::ImageMissing));
+}
+
+/// Tries to make a package set.
+pub async fn try_a_shelf(fixture: &Fixture) -> EngineError {
+    assert!(!fixture.engine.caches_packages());
+    assert_eq!(package_sets(fixture).await, []);
+    let made = fixture.engine.create_package_set(&new_set(fixture)).await;
+    made.expect_err("an error")
 }

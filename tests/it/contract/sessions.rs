@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use sandtop::domain::Ended;
+use sandtop::engine::EngineError;
 use sandtop::protocol::FailureKind;
 
 use crate::support::{Bench, Fixture, Outcome, exec_spec, kind, refused, soon};
@@ -41,6 +42,15 @@ pub async fn c19_sessions_keep_directory_and_variables(fixture: &Fixture) {
     let unknown = run(&bench, "one", &["nonsense-command"]).await;
     assert_eq!(unknown.end.ended, Ended::Code(127));
     assert_eq!(run(&bench, "one", &["echo $A"]).await.text(), "3");
+}
+
+/// Tries to start a command in a session.
+pub async fn try_a_session(fixture: &Fixture) -> EngineError {
+    let bench = fixture.sandbox().await;
+    let mut spec = exec_spec(&["true"]);
+    spec.session = Some("s".into());
+    let started = soon("a start", fixture.engine.exec(&bench.id, &spec)).await;
+    started.err().expect("an error")
 }
 
 pub async fn c19_sessions_survive_a_timeout(fixture: &Fixture) {

@@ -194,6 +194,24 @@ fn assert_parents_come_first(items: &[TreeItem]) {
     }
 }
 
+/// Weaker: there are no links.
+pub async fn c15_trees_without_links_come_out_as_they_went_in(fixture: &Fixture) {
+    let bench = fixture.sandbox().await;
+    let is_link = |kind: &FileKind| matches!(kind, FileKind::Symlink { .. });
+    let mut sent = tree();
+    sent.retain(|item| !matches!(item, TreeItem::Entry(entry) if is_link(&entry.kind)));
+    unpack(&bench, b"/workspace/tree", &sent)
+        .await
+        .expect("an unpacked tree");
+    let came = pack(&bench, b"/workspace/tree").await;
+    assert_parents_come_first(&came);
+    assert!(planted(&came) == planted(&sent));
+    let linked = unpack(&bench, b"/workspace/links", &tree()).await;
+    assert_eq!(kind(&linked), Some(FailureKind::Unsupported));
+    let left = bench.ls(b"/workspace").await.expect("a list");
+    assert_eq!(left.len(), 1, "nothing is left of it");
+}
+
 pub async fn c15_one_file_is_a_tree(fixture: &Fixture) {
     let bench = fixture.sandbox().await;
     let sent = file(b"", 0o640, b"alone");

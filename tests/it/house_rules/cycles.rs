@@ -8,9 +8,6 @@ use super::source::{Source, production};
 /// How many modules may depend on one another in a circle.
 const LARGEST_CYCLE: usize = 3;
 
-/// Folders that are not untied yet, with the size of their largest circle. They only shrink.
-const TIED: [(&str, usize); 2] = [("src/engine/demo", 4), ("src/engine/demo/script", 7)];
-
 /// The name of a folder's own file among the files that it holds.
 const OWN_FILE: &str = "mod";
 
@@ -109,36 +106,12 @@ fn no_folder_is_a_knot() {
     let mut wrong = Vec::new();
     for (folder, graph) in &graphs {
         let cycle = largest_cycle(graph);
-        let (now, most) = (cycle.len(), most_in(folder));
-        if now > most {
-            let told = told(graph, &cycle);
+        if cycle.len() > LARGEST_CYCLE {
+            let (now, told) = (cycle.len(), told(graph, &cycle));
             wrong.push(format!(
-                "{folder}: {now} in a circle, at most {most}:\n{told}"
+                "{folder}: {now} in a circle, at most {LARGEST_CYCLE}:\n{told}"
             ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-fn most_in(folder: &str) -> usize {
-    let tied = TIED.iter().find(|(tied, _)| *tied == folder);
-    tied.map_or(LARGEST_CYCLE, |(_, size)| *size)
-}
-
-#[test]
-fn knots_that_got_smaller_are_written_smaller() {
-    let graphs = graphs(production(), OwnFile::IsLeftOut);
-    let mut wrong = Vec::new();
-    for (folder, most) in TIED {
-        let graph = graphs.get(folder);
-        let now = graph.map_or(0, |graph| largest_cycle(graph).len());
-        if now < most {
-            wrong.push(format!("{folder}: {now} in a circle now, not {most}"));
-        }
-    }
-    assert!(
-        wrong.is_empty(),
-        "write the new number in `TIED`, or take the row out if it is at most {LARGEST_CYCLE}:\n{}",
-        wrong.join("\n")
-    );
 }

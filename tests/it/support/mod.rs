@@ -16,8 +16,8 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use sandtop::domain::{
-    ExecEnd, ExecId, ExecSpec, FileEntry, HostName, Limits, Network, OutputChunk, Owner, Phase,
-    Sandbox, SandboxId, SandboxName, SandboxPath, SandboxSpec, StdinMode, StreamKind,
+    EngineKind, ExecEnd, ExecId, ExecSpec, FileEntry, HostName, Limits, Network, OutputChunk,
+    Owner, Phase, Sandbox, SandboxId, SandboxName, SandboxPath, SandboxSpec, StdinMode, StreamKind,
 };
 use sandtop::engine::demo::DemoEngine;
 use sandtop::engine::docker::{DockerEngine, Endpoint};
@@ -77,36 +77,32 @@ pub struct Fixture {
     pub engine: SharedEngine,
     pub scope: String,
     pub image: String,
-    /// The engine's concrete type, where it is the demo.
-    pub demo: Option<DemoEngine>,
     site: Site,
     guard: Option<RwLockReadGuard<'static, ()>>,
 }
 
 impl Fixture {
     /// Makes a simulated engine.
-    pub fn demo() -> Self {
-        let demo = DemoEngine::new(host());
+    pub async fn demo() -> Self {
+        std::future::ready(Self::simulated()).await
+    }
+
+    fn simulated() -> Self {
         Self {
-            engine: Arc::new(demo.clone()),
+            engine: Arc::new(DemoEngine::new(host())),
             scope: String::new(),
             image: "busybox".into(),
-            demo: Some(demo),
             site: Site::Nowhere,
             guard: None,
         }
     }
 
-    /// Takes the engine of this machine, or says why not.
-    pub async fn local() -> Option<Self> {
+    /// Takes the engine of this machine, which must work.
+    pub async fn local() -> Self {
         let fixture = Self::at(Site::Local(ordinary::state_dir()), "host");
-        match fixture.engine.info().await {
-            Ok(_) => Some(fixture),
-            Err(error) => {
-                eprintln!("skipped: {}", error.message);
-                None
-            }
-        }
+        let answer = fixture.engine.info().await;
+        answer.unwrap_or_else(|error| panic!("the local engine is needed: {}", error.message));
+        fixture
     }
 
     fn at(site: Site, image: &str) -> Self {
@@ -115,7 +111,6 @@ impl Fixture {
             engine: site.engine(&scope).expect("a real engine"),
             scope,
             image: image.to_owned(),
-            demo: None,
             site,
             guard: None,
         }
@@ -134,31 +129,23 @@ impl Fixture {
         }
     }
 
-    /// Connects to the Docker engine that the environment names, or says why not.
-    pub async fn docker() -> Option<Self> {
+    /// Connects to the Docker engine that the environment names, which must answer.
+    pub async fn docker() -> Self {
         let guard = DAEMON.read().await;
-        let mut fixture = Self::unguarded_docker().await?;
+        let mut fixture = Self::unguarded_docker().await;
         fixture.guard = Some(guard);
-        Some(fixture)
+        fixture
     }
 
     /// Connects to it for a test that stops it, with nobody else using it meanwhile.
-    pub async fn docker_alone() -> Option<(Self, RwLockWriteGuard<'static, ()>)> {
+    pub async fn docker_alone() -> (Self, RwLockWriteGuard<'static, ()>) {
         let guard = DAEMON.write().await;
-        Some((Self::unguarded_docker().await?, guard))
+        (Self::unguarded_docker().await, guard)
     }
 
-    async fn unguarded_docker() -> Option<Self> {
-        match Self::connect().await {
-            Ok(fixture) => Some(fixture),
-            Err(reason) if std::env::var("SANDTOP_TEST_DOCKER").is_ok_and(|v| v == "required") => {
-                panic!("Docker is required, but {reason}")
-            }
-            Err(reason) => {
-                eprintln!("skipped: {reason}");
-                None
-            }
-        }
+    async fn unguarded_docker() -> Self {
+        let connected = Self::connect().await;
+        connected.unwrap_or_else(|reason| panic!("Docker is needed, but {reason}"))
     }
 
     async fn connect() -> std::result::Result<Self, String> {
@@ -177,7 +164,7 @@ impl Fixture {
     /// Makes an engine at the same place with a scope of its own.
     pub fn sibling(&self) -> Self {
         match &self.site {
-            Site::Nowhere => Self::demo(),
+            Site::Nowhere => Self::simulated(),
             site => Self::at(site.clone(), &self.image),
         }
     }
@@ -188,11 +175,6 @@ impl Fixture {
 
     pub fn is_local(&self) -> bool {
         matches!(self.site, Site::Local(_))
-    }
-
-    /// Tells whether there is a kernel behind it.
-    pub fn is_real(&self) -> bool {
-        !matches!(self.site, Site::Nowhere)
     }
 
     /// Describes a sandbox with small limits.
@@ -332,6 +314,11 @@ impl Bench<'_> {
 
     /// Tells what runs in the sandbox.
     pub async fn processes(&self) -> String {
+        if self.fixture.engine.kind() == EngineKind::Demo {
+            let found = self.engine().processes(&self.id).await.expect("processes");
+            let commands = found.into_iter().map(|process| process.command);
+            return commands.collect::<Vec<_>>().join("\n");
+        }
         // The usual `ps` of Linux tells of one terminal only, and cuts lines.
         let words: &[&str] = if self.fixture.is_local() {
             &["ps", "axww"]
@@ -346,9 +333,9 @@ impl Bench<'_> {
     pub async fn until_running(&self, words: &[String]) {
         wait_until(&format!("{words:?} run"), async || {
             let shown = self.processes().await;
-            let is_real = self.fixture.is_real();
+            let is_demo = self.fixture.engine.kind() == EngineKind::Demo;
             let starts =
-                |line: &str| is_real && (line.contains("guest exec") || line.contains("-c "));
+                |line: &str| !is_demo && (line.contains("guest exec") || line.contains("-c "));
             let lines: Vec<&str> = shown.lines().filter(|line| !starts(line)).collect();
             let runs = |word: &String| lines.iter().any(|line| line.trim_end().ends_with(word));
             words.iter().all(runs)

@@ -152,7 +152,7 @@ fn run_in(filters: &[&str], groups: Option<&HandedOver>) {
     }
     let ran = command
         .args(filters)
-        .arg("--nocapture")
+        .args(["--include-ignored", "--nocapture"])
         .env(STATE, &state)
         .env("TMPDIR", &state)
         .env("HOME", &state)

@@ -24,7 +24,7 @@ fn main() {
     if !std::env::args().any(|word| word == "--bench") {
         return println!("soak: not run; run `cargo bench --bench soak`");
     }
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let kills = option("--kills").unwrap_or(220);
     let seed = option("--seed").unwrap_or_else(|| u64::from(std::process::id()) << 20);
     println!("{kills} kills; the moments follow from --seed {seed}");

@@ -156,8 +156,9 @@ fn run(place: &Place, language: &str, code: &str, more: &[&str]) -> (i32, Value)
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn programs_end_as_they_end() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let table = [
         ("python", "print(1)", 0, "ok", "1\n"),
         (
@@ -212,8 +213,9 @@ fn programs_end_as_they_end() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn limits_of_a_run_hold_and_output_so_far_is_kept() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let endless = "print('x', flush=True)\nwhile True: pass";
     let (code, value) = run(&place, "python", endless, &["--timeout", "1"]);
     assert_eq!(
@@ -230,8 +232,9 @@ fn limits_of_a_run_hold_and_output_so_far_is_kept() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn programs_get_input_arguments_variables_and_context() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let code = "import json, os, sys\nc = json.load(open(os.environ['SANDTOP_CONTEXT']))\n\
                 print(input(), sys.argv[1:], os.environ['API_KEY'], c['a'], 'SANDTOP_CODE' in os.environ)";
     fs::write(place.path("a.py"), code).unwrap();
@@ -270,8 +273,9 @@ fn programs_get_input_arguments_variables_and_context() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn an_image_without_the_interpreter_says_exactly_that() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let image = busybox();
     let ran = place
         .feed(b"print(1)", &["run", "--lang", "py", "--image", &image])
@@ -288,8 +292,9 @@ fn an_image_without_the_interpreter_says_exactly_that() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn runs_in_a_given_sandbox_see_its_files() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox_of(&python(), &[]);
     place
         .feed(b"X = 5\n", &["files", "put", &name, "helper.py"])
@@ -303,8 +308,9 @@ fn runs_in_a_given_sandbox_see_its_files() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn an_interrupted_run_leaves_nothing() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         fs::write(
             place.path("a.py"),
@@ -327,7 +333,7 @@ fn an_interrupted_run_leaves_nothing() {
 /// With `SANDTOP_TEST_LANGUAGES`, a folder with a system in it, for all of them; else for what this machine has in `/usr`.
 #[test]
 fn further_languages_run_or_say_what_is_missing() {
-    let Some(place) = Place::local() else { return };
+    let place = Place::local();
     let image = std::env::var("SANDTOP_TEST_LANGUAGES").unwrap_or_else(|_| "host".to_owned());
     let go = "package main\nimport (\"fmt\"; \"os\")\nfunc main() { fmt.Println(os.Args[1]); os.Exit(3) }\n";
     let rust =

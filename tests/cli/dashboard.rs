@@ -129,8 +129,9 @@ fn a_wrong_key_is_told_before_the_terminal_is_touched() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn from_nothing_to_a_run_a_shell_and_back() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let place = place.with("SANDTOP_IMAGE", &python());
     let mut terminal = Terminal::start(&place, &[]);
     terminal.until_seen("No sandboxes yet");

@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use crate::support::{Place, Running, busybox, python, tree, until};
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn the_whole_story_in_text() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     assert_eq!(place.belongings(), Vec::<String>::new());
     let name = place.name("story");
     place.run(&["ls"]).ok().says("No sandboxes");
@@ -79,8 +80,9 @@ fn the_whole_story_in_text() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn the_whole_story_in_json() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.name("story");
     let image = busybox();
     let flags = [
@@ -204,8 +206,9 @@ fn what_is_looked_at_in_json(place: &Place, name: &str, image: &str) {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn a_command_gets_its_surroundings() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     let script = "echo $A; echo $B; pwd; id -u";
     let args = [
@@ -265,8 +268,9 @@ fn a_command_gets_its_surroundings() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn input_goes_through_unchanged() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     let input: Vec<u8> = (0..5u32 << 20)
         .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
@@ -290,8 +294,9 @@ fn input_goes_through_unchanged() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn files_can_be_worked_on() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     let name = name.as_str();
     place.run(&["files", "mkdir", name, "a/b/c", "d"]).ok();
@@ -414,8 +419,9 @@ fn awkward(root: &Path) {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn folders_are_copied_exactly() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     let source = place.path("source");
     awkward(&source);
@@ -451,8 +457,9 @@ fn folders_are_copied_exactly() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn every_phase_can_be_reached_twice() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     place.feed(b"kept", &["files", "put", &name, "f"]).ok();
     let phase = |place: &Place| place.json_ok(&["inspect", &name])["phase"].clone();
@@ -501,8 +508,9 @@ fn every_phase_can_be_reached_twice() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn sessions_carry_over() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     let run = |script: &str| {
         place
@@ -561,8 +569,9 @@ fn sessions_carry_over() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn events_and_figures_can_be_followed() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let mut events = place.start(&["--json", "events", "--follow"]);
     until("it is connected", || {
         events.stderr_so_far().contains("connected")
@@ -586,8 +595,9 @@ fn events_and_figures_can_be_followed() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn a_folder_of_the_host_can_be_shown() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let shared = place.path("shared");
     fs::create_dir(&shared).unwrap();
     fs::set_permissions(place.home.path(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -615,8 +625,9 @@ fn a_folder_of_the_host_can_be_shown() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn relative_paths_start_at_the_sandboxs_own_work_directory() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.name("data");
     let image = busybox();
     place
@@ -629,8 +640,9 @@ fn relative_paths_start_at_the_sandboxs_own_work_directory() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn an_image_that_is_not_there_is_told() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let (code, value) = place.json(&["create", "--image", "localhost:9/nosuch/image"]);
     assert_eq!(code, 1, "{value}");
     let message = value["error"]["message"].as_str().unwrap();
@@ -640,8 +652,9 @@ fn an_image_that_is_not_there_is_told() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn the_limit_holds_across_processes() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let place = place.configured("[manager]\nmax_sandboxes = 5\n");
     let image = busybox();
     let names: Vec<String> = (0..20).map(|n| place.name(&format!("m{n}"))).collect();
@@ -677,8 +690,9 @@ fn the_limit_holds_across_processes() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn two_loops_of_creates_stay_below_the_limit() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let place = place.configured("[manager]\nmax_sandboxes = 5\n");
     let image = busybox();
     let one_after_the_other = |side: &str| -> usize {
@@ -711,8 +725,9 @@ fn two_loops_of_creates_stay_below_the_limit() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn a_taken_name_is_refused_and_leaves_the_first_alone() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox_of(&python(), &[]);
     let (code, value) = place.json(&["create", &name, "--image", &busybox()]);
     assert_eq!((code, &value["error"]["kind"]), (1, &json!("conflict")));

@@ -22,8 +22,9 @@ fn processes(place: &Place, name: &str, word: &str) -> usize {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn a_timeout_ends_the_whole_tree() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     // Ignores TERM, forks twice, in a session of its own; and the main process ignores TERM, too.
     let script = "trap '' TERM; echo so far; echo err so far >&2; \
@@ -49,8 +50,9 @@ fn a_timeout_ends_the_whole_tree() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn the_sandboxes_own_timeout_counts() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&["--timeout", "1"]);
     place.run(&["exec", &name, "--", "sleep", "50"]).exits(124);
     let script = "sleep 1.3; echo late";
@@ -59,8 +61,9 @@ fn the_sandboxes_own_timeout_counts() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn a_memory_bomb_is_told_as_such() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&["--memory", "32m"]);
     let bomb = [
         "exec",
@@ -94,8 +97,9 @@ fn a_memory_bomb_is_told_as_such() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn a_fork_bomb_is_stopped() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&["--pids", "40", "--cpus", "0.5"]);
     let begin = Instant::now();
     let bomb = "b() { b | b & }; b; sleep 100";
@@ -127,8 +131,9 @@ fn a_fork_bomb_is_stopped() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn output_that_is_no_text_is_kept_exactly() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     let script = "printf 'a\\377b\\000c'; printf '\\200' >&2";
     let ran = place.run(&["exec", &name, "--", "sh", "-c", script]).ok();
@@ -191,8 +196,9 @@ fn drain(place: &Place, args: &[&str], block: usize, check: impl Fn(usize, &[u8]
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn endless_output_is_complete_and_memory_stays_flat() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox_of(&python(), &[]);
     let blocks = 4096u64;
     let script = "import os\n\
@@ -232,8 +238,9 @@ fn endless_output_is_complete_and_memory_stays_flat() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn json_keeps_what_the_settings_say_and_counts_the_rest() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let place = place.configured("[output]\njson_limit = \"1k\"\n");
     let name = place.sandbox(&[]);
     let script = "head -c 5000000 /dev/zero | tr '\\0' x; head -c 1500 /dev/zero | tr '\\0' y >&2";
@@ -254,8 +261,9 @@ fn json_keeps_what_the_settings_say_and_counts_the_rest() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn a_reader_that_hangs_up_ends_the_command() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     let (mut reader, writer) = std::io::pipe().unwrap();
     let mut command = place.command(&["exec", &name, "--", "yes"]);
@@ -272,8 +280,9 @@ fn a_reader_that_hangs_up_ends_the_command() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn a_reader_that_does_not_read_keeps_no_interrupt_away() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     let (mut reader, writer) = std::io::pipe().unwrap();
     let mut command = place.command(&["exec", &name, "--", "yes"]);
@@ -293,8 +302,9 @@ fn a_reader_that_does_not_read_keeps_no_interrupt_away() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn an_interrupted_command_leaves_nothing_running() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     let script = "(setsid sleep 54321 &); echo begun; sleep 54322";
     let exec = ["exec", &name, "--", "sh", "-c", script];
@@ -321,8 +331,9 @@ fn an_interrupted_command_leaves_nothing_running() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn a_killed_sandtop_leaves_the_truth_in_the_list() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     let mut running = place.start(&["exec", &name, "--", "sh", "-c", "echo begun; sleep 54321"]);
     running.until_stdout("begun");
@@ -371,8 +382,9 @@ fn a_killed_sandtop_leaves_the_truth_in_the_list() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn an_interrupted_create_leaves_nothing() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let image = busybox();
     let (mut early, mut interrupted) = (0, 0);
     for (round, signal) in [Signal::TERM, Signal::INT, Signal::TERM, Signal::HUP]
@@ -420,8 +432,9 @@ fn an_interrupted_create_leaves_nothing() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn a_sandbox_removed_behind_our_back_is_told() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     let mut running = place.start(&["exec", &name, "--", "sh", "-c", "echo begun; sleep 54321"]);
     running.until_stdout("begun");
@@ -445,8 +458,9 @@ fn a_sandbox_removed_behind_our_back_is_told() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn a_full_disk_keeps_the_old_file() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let place = place.configured("[sandbox]\ntmp_size = \"1m\"\n");
     let name = place.sandbox(&[]);
     place.feed(b"old", &["files", "put", &name, "/tmp/f"]).ok();
@@ -471,8 +485,9 @@ fn a_full_disk_keeps_the_old_file() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn an_interrupted_put_keeps_the_old_file() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     place.feed(b"old", &["files", "put", &name, "f"]).ok();
     let mut command = place.command(&["files", "put", &name, "f"]);
@@ -497,8 +512,9 @@ fn an_interrupted_put_keeps_the_old_file() {
 
 /// Big files are brought by the engine, which knows nothing of names that are given only when a file is whole.
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn a_copy_that_is_killed_leaves_the_old_file_and_nothing_else() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     let source = place.path("big");
     let big = fs::File::create(&source).expect("a file");

@@ -110,8 +110,9 @@ fn shown(terminal: &Terminal, name: &str) -> Option<Figures> {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn a_steady_load_reads_as_in_docker_stats() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     // So little that a busy machine can give it, too.
     let limits = ["--cpus", "0.3", "--memory", "256m"];
     let name = place.sandbox_of(&python(), &limits);

@@ -10,15 +10,13 @@ use crate::relay::{NOWHERE, Proxy, Tls};
 use crate::support::{Place, Ran, python, until};
 
 /// A place whose package managers know only this index.
-fn place(index: &Index) -> Option<Place> {
-    let place = Place::docker()?;
+fn place(index: &Index) -> Place {
+    let place = Place::docker();
     // The test engine has no network of its own; whoever installs borrows the machine's.
     let place = place.configured("[deps]\nnetwork = 'host'\nsize_limit = '5m'\n");
-    Some(
-        place
-            .with("PIP_INDEX_URL", &index.pip_url())
-            .with("NPM_CONFIG_REGISTRY", &index.npm_url()),
-    )
+    place
+        .with("PIP_INDEX_URL", &index.pip_url())
+        .with("NPM_CONFIG_REGISTRY", &index.npm_url())
 }
 
 fn ran(place: &Place, language: &str, code: &str, more: &[&str]) -> Ran {
@@ -46,9 +44,10 @@ fn sandboxes(place: &Place) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn the_second_run_needs_no_index_and_no_run_has_a_network() {
     let mut index = Index::open();
-    let Some(place) = place(&index) else { return };
+    let place = place(&index);
     index.wheel("bees", "1.0", "COUNT = 7\n", 0);
     let code = format!(
         "import bees, os, socket\nprint(bees.COUNT, os.listdir('/sys/class/net'))\n\
@@ -96,9 +95,10 @@ fn the_second_run_needs_no_index_and_no_run_has_a_network() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn programs_of_node_find_their_packages_whatever_way_they_load_them() {
     let mut index = Index::open();
-    let Some(place) = place(&index) else { return };
+    let place = place(&index);
     index.npm("sandtop-ants", "module.exports = { legs: 6 };\n");
     let old = "const ants = require('sandtop-ants');\nconsole.log(ants.legs)";
     let new = "import ants from 'sandtop-ants';\nconsole.log(ants.legs)";
@@ -125,9 +125,10 @@ fn programs_of_node_find_their_packages_whatever_way_they_load_them() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn a_sandbox_that_is_there_gets_a_copy_and_its_own_modules_win() {
     let mut index = Index::open();
-    let Some(place) = place(&index) else { return };
+    let place = place(&index);
     index.wheel("bees", "1.0", "COUNT = 7\n", 0);
     let name = place.sandbox_of(&python(), &[]);
     place
@@ -154,9 +155,10 @@ fn a_sandbox_that_is_there_gets_a_copy_and_its_own_modules_win() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn of_many_first_runs_one_installs() {
     let index = Index::open();
-    let Some(place) = place(&index) else { return };
+    let place = place(&index);
     index.wheel("bees", "1.0", "COUNT = 7\n", 0);
     fs::write(place.path("a.py"), "import bees\nprint(bees.COUNT)").unwrap();
     let image = python();
@@ -175,9 +177,10 @@ fn of_many_first_runs_one_installs() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn what_cannot_be_installed_says_why_and_leaves_nothing() {
     let index = Index::open();
-    let Some(place) = place(&index) else { return };
+    let place = place(&index);
     index.broken("wasps", "no wasps today");
     let table = [
         ("python", "import wasps", "no wasps today"),
@@ -214,9 +217,10 @@ fn what_cannot_be_installed_says_why_and_leaves_nothing() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn what_the_image_has_is_not_installed() {
     let mut index = Index::open();
-    let Some(place) = place(&index) else { return };
+    let place = place(&index);
     index.close();
     let code = "import setuptools\nprint(setuptools.__file__.startswith('/usr/lib'))";
     let value = run(&place, "python", code, &[]);
@@ -229,9 +233,10 @@ fn what_the_image_has_is_not_installed() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn packages_that_are_gone_are_installed_again() {
     let index = Index::open();
-    let Some(place) = place(&index) else { return };
+    let place = place(&index);
     index.wheel("bees", "1.0", "COUNT = 7\n", 0);
     let again = |what: &str, expected: &str| {
         let value = run(&place, "python", "import bees\nprint(bees.COUNT)", &[]);
@@ -269,9 +274,10 @@ fn packages_that_are_gone_are_installed_again() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn the_old_and_the_least_used_packages_go() {
     let index = Index::open();
-    let Some(place) = place(&index) else { return };
+    let place = place(&index);
     for name in ["bees", "wasps", "ants"] {
         index.wheel(name, "1.0", "", 2_000_000);
     }
@@ -321,9 +327,9 @@ const BOTH: [(&str, &str, &str); 2] = [
 ];
 
 /// A place whose settings say this of indexes.
-fn place_with(settings: &str) -> Option<Place> {
+fn place_with(settings: &str) -> Place {
     let settings = format!("[deps]\nnetwork = 'host'\n{settings}");
-    Place::docker().map(|place| place.configured(&settings))
+    Place::docker().configured(&settings)
 }
 
 #[track_caller]
@@ -337,18 +343,15 @@ fn installs(place: &Place, (language, code, expected): (&str, &str, &str)) {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn an_index_over_tls_is_believed_by_its_certificate_or_by_name() {
     let index = Index::open();
-    let Some(tls) = Tls::before(index.address()) else {
-        return;
-    };
+    let tls = Tls::before(index.address());
     let base = format!("https://{}/", tls.address);
     index.wheel("bees", "1.0", "COUNT = 7\n", 0);
     index.npm_at(&base, "sandtop-ants", "module.exports = { legs: 6 };\n");
     let addresses = format!("index_url = '{base}simple/'\nnpm_registry = '{base}'\n");
-    let Some(place) = place_with(&addresses) else {
-        return;
-    };
+    let place = place_with(&addresses);
     for (language, code, _) in BOTH {
         let failed = ran(&place, language, code, &[]).exits(125).json();
         let message = failed["error"]["message"].as_str().unwrap().to_lowercase();
@@ -356,20 +359,19 @@ fn an_index_over_tls_is_believed_by_its_certificate_or_by_name() {
     }
     let ca_file = tls.ca_file();
     let believing = format!("{addresses}ca_file = '{}'\n", ca_file.display());
-    let place = place_with(&believing).unwrap();
+    let place = place_with(&believing);
     for one in BOTH {
         installs(&place, one);
     }
-    let place = place_with(&format!("{addresses}trusted_host = '127.0.0.1'\n")).unwrap();
+    let place = place_with(&format!("{addresses}trusted_host = '127.0.0.1'\n"));
     installs(&place, BOTH[0]);
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn package_managers_go_through_the_proxy() {
     let index = Index::open();
-    let Some(tls) = Tls::before(index.address()) else {
-        return;
-    };
+    let tls = Tls::before(index.address());
     let proxy = Proxy::to(index.address(), tls.address);
     index.wheel("bees", "1.0", "COUNT = 7\n", 0);
     // Over plain HTTP pip believes no name that it was not told.
@@ -386,9 +388,7 @@ fn package_managers_go_through_the_proxy() {
             proxy.url(),
             tls.ca_file().display(),
         );
-        let Some(place) = place_with(&settings) else {
-            return;
-        };
+        let place = place_with(&settings);
         for one in BOTH {
             let before = proxy.asked_for(request);
             installs(&place, one);
@@ -399,9 +399,10 @@ fn package_managers_go_through_the_proxy() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn packages_in_use_are_not_removed() {
     let index = Index::open();
-    let Some(place) = place(&index) else { return };
+    let place = place(&index);
     index.wheel("bees", "1.0", "COUNT = 7\n", 0);
     let code = "import bees, time\nprint('on', flush=True)\ntime.sleep(100)";
     fs::write(place.path("a.py"), code).unwrap();
@@ -417,9 +418,10 @@ fn packages_in_use_are_not_removed() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn an_interrupted_installation_leaves_nothing_and_a_killed_one_is_found() {
     let index = Index::open();
-    let Some(place) = place(&index) else { return };
+    let place = place(&index);
     index.wheel("bees", "1.0", "COUNT = 7\n", 0);
     fs::write(place.path("a.py"), "import bees\nprint(bees.COUNT)").unwrap();
     let image = python();
@@ -470,26 +472,9 @@ fn engines_that_keep_no_packages_say_so() {
         .says("only simulates");
 }
 
-/// A place with the engine of this machine, if its Python can install packages.
-fn local_place(index: &Index) -> Option<Place> {
-    let place = Place::local()?;
-    let pip = [
-        "exec",
-        "trial",
-        "--",
-        "/usr/bin/python3",
-        "-m",
-        "pip",
-        "--version",
-    ];
-    place.run(&["create", "trial"]).ok();
-    let has_pip = place.run(&pip).code == 0;
-    place.run(&["rm", "-f", "trial"]).ok();
-    if !has_pip {
-        eprintln!("SKIPPED: this machine's python3 has no pip");
-        return None;
-    }
-    Some(place.with("PIP_INDEX_URL", &index.pip_url()))
+/// A place with the engine of this machine, whose Python must be able to install packages.
+fn local_place(index: &Index) -> Place {
+    Place::local().with("PIP_INDEX_URL", &index.pip_url())
 }
 
 /// Makes packages of the local engine as old as that.
@@ -507,11 +492,10 @@ fn age(place: &Place, hours: i64) {
 }
 
 #[test]
+#[ignore = "needs pip in /usr/bin/python3: tests/run"]
 fn packages_older_than_a_day_are_installed_anew_or_pruned() {
     let index = Index::open();
-    let Some(place) = local_place(&index) else {
-        return;
-    };
+    let place = local_place(&index);
     index.wheel("bees", "1.0", "COUNT = 7\n", 0);
     let run = |expected: &str| {
         let args = ["run", "--json", "-l", "py"];
@@ -535,11 +519,10 @@ fn packages_older_than_a_day_are_installed_anew_or_pruned() {
 }
 
 #[test]
+#[ignore = "needs pip in /usr/bin/python3: tests/run"]
 fn the_local_engine_keeps_packages_too() {
     let mut index = Index::open();
-    let Some(place) = local_place(&index) else {
-        return;
-    };
+    let place = local_place(&index);
     index.wheel("bees", "1.0", "COUNT = 7\n", 0);
     let code = "import bees, os\nprint(bees.COUNT, os.listdir('/sys/class/net') if os.path.exists('/sys/class/net') else [])\n\
                 try:\n    open(os.path.dirname(bees.__file__) + '/x', 'w')\nexcept OSError as error:\n    print(error.strerror)\n";

@@ -27,8 +27,9 @@ fn leave(mut terminal: Terminal, question: Option<&str>) {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn output_is_selected_copied_and_saved_with_care() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox_of(&python(), &[]);
     let mut terminal = start(&place, &name);
     terminal.type_in(F9);
@@ -58,8 +59,9 @@ fn output_is_selected_copied_and_saved_with_care() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn files_are_copied_both_ways_and_called_off() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     fs::write(place.path("data-1.csv"), "1,2\n").unwrap();
     // It is all hole, so that it costs nothing here; nobody waits for all of it.
@@ -105,8 +107,9 @@ fn files_are_copied_both_ways_and_called_off() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn a_buffer_replaces_nothing_unasked() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     let content = || place.run(&["files", "cat", &name, "untitled.py"]).ok();
     place
@@ -139,8 +142,9 @@ fn a_buffer_replaces_nothing_unasked() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn the_mouse_reaches_a_program_that_asks_for_it() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     let mut terminal = start(&place, &name);
     terminal.type_in("x");

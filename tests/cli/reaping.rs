@@ -24,8 +24,9 @@ fn create(place: &Place, word: &str) -> String {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn the_idle_go_and_the_busy_and_pinned_stay() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let [idle, busy, pinned, other] =
         ["idle", "busy", "pinned", "other"].map(|w| create(&place, w));
     place.run(&["pin", &pinned]).ok();
@@ -83,8 +84,9 @@ fn the_idle_go_and_the_busy_and_pinned_stay() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn two_reapers_at_once_do_no_harm() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     for n in 0..3 {
         create(&place, &format!("n{n}"));
     }
@@ -109,8 +111,9 @@ fn two_reapers_at_once_do_no_harm() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn without_a_record_nothing_is_reaped() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = create(&place, "s");
     // Somebody lost the store: nobody knows when anything was used, so all time counts from now.
     fs::remove_dir_all(place.path("state")).unwrap();
@@ -127,8 +130,9 @@ fn without_a_record_nothing_is_reaped() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn every_end_has_its_cause_also_afterwards() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let words = [
         "bomb", "slow", "removed", "stopped", "killed", "ours", "exit",
     ];
@@ -197,8 +201,9 @@ fn every_end_has_its_cause_also_afterwards() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn a_sandbox_that_is_started_again_lives() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = create(&place, "s");
     place.run(&["stop", &name]).ok();
     assert_eq!(
@@ -216,8 +221,9 @@ fn a_sandbox_that_is_started_again_lives() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn a_reaper_that_is_killed_leaves_no_claim_behind() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = create(&place, "s");
     for round in 0..4 {
         let reaper = place.start(&["reap", "--idle", "3600", "--watch"]);

@@ -28,8 +28,9 @@ fn detach(place: &Place, name: &str, more: &[&str], script: &str) -> String {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn every_exec_is_recorded() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     place.run(&["runs"]).ok().says("No runs yet");
     let script = "echo out; echo err >&2; exit 3";
@@ -70,8 +71,9 @@ fn every_exec_is_recorded() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn much_output_keeps_its_head_and_tail() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let place = place.configured("[store]\nrun_output = '64k'\n");
     let name = place.sandbox(&[]);
     let script = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); echo line-$i; done";
@@ -90,8 +92,9 @@ fn much_output_keeps_its_head_and_tail() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn how_much_a_run_prints_is_told_while_it_runs() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     let id = detach(&place, &name, &[], "while echo line; do sleep 0.05; done");
     let printed = || newest(&place)["bytes"]["stdout"].as_u64().unwrap();
@@ -102,8 +105,9 @@ fn how_much_a_run_prints_is_told_while_it_runs() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn a_detached_run_is_followed_fed_and_seen_from_other_processes() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     let script = "while read line; do echo got $line; done; echo over; exit 4";
     let id = detach(&place, &name, &["-i"], script);
@@ -149,8 +153,9 @@ fn a_detached_run_is_followed_fed_and_seen_from_other_processes() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn a_run_whose_holder_was_killed_gets_its_true_end() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     let go = format!("/workspace/go-{}", place.scope);
     let script = format!("echo started; until [ -e {go} ]; do sleep 0.05; done; exit 6");
@@ -183,8 +188,9 @@ fn a_run_whose_holder_was_killed_gets_its_true_end() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn ten_processes_at_once_are_all_recorded() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     let running: Vec<_> = (0..10)
         .map(|n| place.start(&["exec", &name, "--", "echo", &n.to_string()]))
@@ -203,8 +209,9 @@ fn ten_processes_at_once_are_all_recorded() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn a_broken_store_costs_the_record_and_nothing_else() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let store = place.path("state/sandtop/store.db");
     std::fs::create_dir_all(&store).unwrap();
     let name = place.name("s");

@@ -38,8 +38,9 @@ fn harmless(bytes: &[u8]) {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn hostile_output_does_not_reach_the_terminal() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     let sequences = HOSTILE.join("|");
     let script = format!(
@@ -68,8 +69,9 @@ fn hostile_output_does_not_reach_the_terminal() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn hostile_names_do_not_reach_the_terminal() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[
         "--label",
         "evil=\u{1b}]0;x\u{7}\u{1b}[2J",
@@ -144,8 +146,9 @@ fn mistakes_of_usage_do_not_reach_the_terminal_raw() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn only_the_progress_line_moves_the_cursor() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.name("p");
     let (code, bytes) = Terminal::start(&place, &["create", &name, "--image", &busybox()]).end();
     assert_eq!(code, 0);
@@ -155,8 +158,9 @@ fn only_the_progress_line_moves_the_cursor() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn a_shell_is_a_shell() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     let mut shell = Terminal::start(&place, &["shell", &name]);
     shell.until("$ ");
@@ -186,8 +190,9 @@ fn a_shell_is_a_shell() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn an_editor_works_in_a_shell() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     place
         .feed(
@@ -225,8 +230,9 @@ fn an_editor_works_in_a_shell() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn a_shell_ends_well_when_its_sandbox_goes() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox_of(&python(), &[]);
     let mut shell = Terminal::start(&place, &["shell", &name]);
     shell.until("$ ");
@@ -239,8 +245,9 @@ fn a_shell_ends_well_when_its_sandbox_goes() {
 }
 
 #[test]
+#[ignore = "needs Docker: tests/run"]
 fn a_shell_in_the_middle_of_a_hangup_gives_the_terminal_back() {
-    let Some(place) = Place::docker() else { return };
+    let place = Place::docker();
     let name = place.sandbox(&[]);
     let mut shell = Terminal::start(&place, &["shell", &name]);
     shell.until("$ ");

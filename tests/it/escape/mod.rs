@@ -108,6 +108,7 @@ use attacks;
 
 /// Tries all of it again in sandboxes of somebody who is not root.
 #[test]
+#[ignore = "needs root: tests/run"]
 fn an_ordinary_user_has_the_same_walls() {
     ordinary::run("escape::");
 }

@@ -66,8 +66,8 @@ impl Manager {
             Command::Prepare { place, program } => {
                 self.answer(id, programs::prepare(c, id, place, program));
             }
-            Command::Outlook { sandbox, program } => {
-                self.answer(id, programs::outlook(c, id, sandbox, program));
+            Command::Analyse { sandbox, program } => {
+                self.answer(id, programs::analyse(c, id, sandbox, program));
             }
             Command::ListPackages(host) => self.answer(id, packages::list(c, host)),
             Command::RemovePackages { host, keys } => {

@@ -65,7 +65,7 @@ pub enum Command {
         program: Box<Program>,
     },
     /// Tell what is known of a program before it runs.
-    Outlook {
+    Analyse {
         /// Where it would run; without one, packages are only named.
         sandbox: Option<Box<Sandbox>>,
         /// What.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::{Denied, Failure, Outlook, Prepared};
+use super::{Analysis, Denied, Failure, Prepared};
 use crate::domain::{
     CachedPackages, Changes, Check, Death, Details, EngineEvent, EngineInfo, ExecEnd, FileEntry,
     HostName, Image, LastEnd, OutputChunk, Process, ReapStatus, Reaped, RemovedPackages, RequestId,
@@ -124,7 +124,7 @@ pub enum Reply {
     /// The policy stands against the program.
     Denied(Box<Denied>),
     /// What is known of a program before it runs.
-    Outlook(Box<Outlook>),
+    Analysis(Box<Analysis>),
     /// Installed packages, the last used first.
     PackageSets(Vec<CachedPackages>),
     /// Installed packages that were to be removed.

@@ -8,4 +8,4 @@ mod program;
 pub use command::{Command, FileOp, LifecycleOp, Request, RunFilter, Topic, Upto};
 pub use event::{Copied, Epitaph, Event, Leftover, Link, Reply, SessionInfo};
 pub use failure::{Failure, FailureKind};
-pub use program::{CacheUse, Checks, Denied, Outlook, Place, Prepared, Program, Step};
+pub use program::{Analysis, CacheUse, Checks, Denied, Place, Prepared, Program, Step};

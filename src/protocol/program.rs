@@ -102,7 +102,7 @@ pub struct Step {
 
 /// What is known of a program before it runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Outlook {
+pub struct Analysis {
     /// What the check found.
     pub findings: Vec<Finding>,
     /// The packages it would get.

@@ -107,7 +107,7 @@ pub(crate) fn look(state: &mut AppState) -> Vec<Effect> {
     let Some((buffer, code, language)) = state.editor.to_look_at(reference) else {
         return Vec::new();
     };
-    let command = Command::Outlook {
+    let command = Command::Analyse {
         sandbox,
         program: Box::new(program(state, code, language)),
     };

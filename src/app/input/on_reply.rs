@@ -76,8 +76,8 @@ fn succeeded(state: &mut AppState, reply_to: ReplyTo, reply: Reply, label: &str)
             state.say(Tone::Good, words);
             state.sandboxes.select(sandbox.reference);
         }
-        (ReplyTo::Analysis(buffer), Reply::Outlook(outlook)) => {
-            state.editor.looked_at(buffer, *outlook);
+        (ReplyTo::Analysis(buffer), Reply::Analysis(analysis)) => {
+            state.editor.looked_at(buffer, *analysis);
         }
         (ReplyTo::AfterSave(sandbox, path), Reply::Entry(entry)) => {
             edit_file::after_save(state, sandbox, path, &entry);

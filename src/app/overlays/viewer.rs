@@ -60,7 +60,7 @@ impl Viewer {
             ),
             Text::Events => (cx.engine.events(None).count(), events_area(screen)),
             Text::Findings => {
-                let found = cx.editor.current().known.outlook.findings.len();
+                let found = cx.editor.current().known.analysis.findings.len();
                 (found.max(1) + 2, log_area(screen))
             }
         }

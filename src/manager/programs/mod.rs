@@ -12,7 +12,7 @@ use super::{Host, lifecycle};
 use crate::code::{self, Around, Finding, Policy, Report, Verdict};
 use crate::domain::{ExecSpec, RequestId, Sandbox, SandboxPath};
 use crate::protocol::{
-    CacheUse, Checks, Denied, Failure, FailureKind, Outlook, Place, Prepared, Program, Reply, Step,
+    Analysis, CacheUse, Checks, Denied, Failure, FailureKind, Place, Prepared, Program, Reply, Step,
 };
 pub(super) use temporary::remove_temporary;
 
@@ -65,14 +65,14 @@ pub(super) async fn prepare(
 }
 
 /// Tells what is known of a program before it runs; nothing is made or changed for that.
-pub(super) async fn outlook(
+pub(super) async fn analyse(
     context: Context,
     request: RequestId,
     sandbox: Option<Box<Sandbox>>,
     program: Box<Program>,
 ) -> Result<Reply, Failure> {
     let report = read(&program).await?;
-    let mut outlook = Outlook {
+    let mut analysis = Analysis {
         findings: report.findings.clone(),
         packages: report.packages.clone(),
         kept: None,
@@ -88,10 +88,10 @@ pub(super) async fn outlook(
         };
         packages.packages =
             wanted::without_local(host, &Place::In(sandbox), &packages, &report).await?;
-        outlook.kept = PackageCache::new(&context, host).has(&packages).await;
-        outlook.packages = packages.packages;
+        analysis.kept = PackageCache::new(&context, host).has(&packages).await;
+        analysis.packages = packages.packages;
     }
-    Ok(Reply::Outlook(Box::new(outlook)))
+    Ok(Reply::Analysis(Box::new(analysis)))
 }
 
 /// A program on its way to its start.
@@ -181,12 +181,12 @@ impl Preparation<'_> {
 async fn read(program: &Program) -> Result<Report, Failure> {
     match &program.checks {
         Checks::Passed(report) => Ok(Report::clone(report)),
-        Checks::By(_) => analyse(program, program.around.clone()).await,
+        Checks::By(_) => read_as(program, program.around.clone()).await,
     }
 }
 
 /// Reads the program where it does not keep others waiting.
-async fn analyse(program: &Program, around: Around) -> Result<Report, Failure> {
+async fn read_as(program: &Program, around: Around) -> Result<Report, Failure> {
     let (dialect, code) = (program.language.dialect(), program.code.clone());
     let reading = tokio::task::spawn_blocking(move || code::read(dialect, &code, &around));
     reading.await.map_err(|error| {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::analyse;
+use super::read_as;
 use crate::code::{Report, Requirement, Wanted};
 use crate::domain::{FileEntry, FileKind, Sandbox};
 use crate::manager::Host;
@@ -42,7 +42,7 @@ pub(super) async fn without_local(
     }
     let mut around = request.program.around.clone();
     around.local.extend(local_modules(host, sandbox).await);
-    let report = analyse(request.program, around).await?;
+    let report = read_as(request.program, around).await?;
     packages(host, request.program, &report)
 }
 

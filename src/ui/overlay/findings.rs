@@ -17,7 +17,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, scrol
     let inner = popup(frame, log_area(frame.area()), title, theme);
     let known = &state.editor.current().known;
     let mut lines: Vec<Line<'static>> = known
-        .outlook
+        .analysis
         .findings
         .iter()
         .map(|finding| {
@@ -38,7 +38,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, scrol
         lines.push(row(theme, "check", "nothing found".to_owned(), Role::Ok));
     }
     let names: Vec<&str> = known
-        .outlook
+        .analysis
         .packages
         .iter()
         .map(|one| one.text.as_str())

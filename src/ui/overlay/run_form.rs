@@ -40,7 +40,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, form:
 fn packages_line(state: &AppState) -> String {
     let known = &state.editor.current().known;
     let names: Vec<&str> = known
-        .outlook
+        .analysis
         .packages
         .iter()
         .map(|one| one.text.as_str())
@@ -52,7 +52,7 @@ fn packages_line(state: &AppState) -> String {
 }
 
 fn findings_line(state: &AppState) -> (String, Role) {
-    let findings = &state.editor.current().known.outlook.findings;
+    let findings = &state.editor.current().known.analysis.findings;
     let worst = findings.iter().max_by_key(|finding| finding.severity);
     match worst {
         Some(worst) if worst.severity > Severity::Info => {

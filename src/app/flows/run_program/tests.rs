@@ -191,11 +191,11 @@ fn what_is_known_of_the_code_is_shown_before_it_runs() {
     app.typed("import rich");
     app.tick(1);
     app.answer(|command| {
-        let Command::Outlook { sandbox, .. } = command else {
+        let Command::Analyse { sandbox, .. } = command else {
             return None;
         };
         assert!(sandbox.is_some());
-        let outlook = crate::protocol::Outlook {
+        let analysis = crate::protocol::Analysis {
             findings: vec![Finding {
                 rule: "py-shell",
                 severity: Severity::Danger,
@@ -206,7 +206,7 @@ fn what_is_known_of_the_code_is_shown_before_it_runs() {
             packages: vec![crate::code::Requirement::any("rich")],
             kept: Some(false),
         };
-        Some(Ok(Reply::Outlook(Box::new(outlook))))
+        Some(Ok(Reply::Analysis(Box::new(analysis))))
     });
     assert!(
         app.screen().contains("1 package to install"),
@@ -217,7 +217,7 @@ fn what_is_known_of_the_code_is_shown_before_it_runs() {
     app.tick(2);
     let again = app.commands();
     assert!(
-        !again.iter().any(|c| matches!(c, Command::Outlook { .. })),
+        !again.iter().any(|c| matches!(c, Command::Analyse { .. })),
         "nothing changed"
     );
     app.keys("f9");
@@ -231,7 +231,7 @@ fn what_is_known_of_the_code_is_shown_before_it_runs() {
     app.effects.clear();
     app.tick(3);
     let again = app.commands();
-    let is_asked = |c: &Command| matches!(c, Command::Outlook { .. });
+    let is_asked = |c: &Command| matches!(c, Command::Analyse { .. });
     assert!(again.iter().any(is_asked), "they are at hand now");
     app.keys("esc !");
     let screen = app.screen();

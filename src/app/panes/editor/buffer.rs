@@ -5,7 +5,7 @@ use std::fmt;
 
 use chrono::{DateTime, Utc};
 
-use super::outlook::Known;
+use super::analysis::Known;
 use super::text::Text;
 use super::view::View;
 use crate::code::Language;

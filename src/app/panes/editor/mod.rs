@@ -1,6 +1,7 @@
 //! The editor: several buffers, one of which has the keys.
 
 mod actions;
+mod analysis;
 mod buffer;
 mod columns;
 mod files;
@@ -9,7 +10,6 @@ mod highlight;
 mod history;
 mod indent;
 mod keys;
-mod outlook;
 mod recovery;
 #[cfg(test)]
 #[allow(clippy::indexing_slicing, clippy::panic)]
@@ -19,10 +19,10 @@ mod view;
 
 use std::cell::RefCell;
 
+pub use analysis::Known;
 pub use buffer::{Buffer, MAX_BYTES, MAX_LINE, MAX_LINES, Origin, ReadOnly};
 pub use columns::{Glyph, Glyphs, column_of, glyphs};
 pub use highlight::{Code, Grammars, Highlight, Span};
-pub use outlook::Known;
 pub use text::{Place, Reach, Text};
 pub use view::View;
 

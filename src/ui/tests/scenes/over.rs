@@ -16,7 +16,7 @@ use crate::domain::{
     Belongs, CachedPackages, Death, Facts, ReapStatus, Reaped, Reason, Run, Spared, StreamKind,
     Usage, Verdict,
 };
-use crate::protocol::{Command, Failure, FailureKind, Leftover, Outlook, Reply};
+use crate::protocol::{Analysis, Command, Failure, FailureKind, Leftover, Reply};
 use crate::ui::tests::{app as busy, details};
 
 /// Presses keys and gives one kind of answer.
@@ -210,7 +210,7 @@ fn snippets() {
     check("snippet_name", with_keys("2 S"));
 }
 
-fn outlook() -> Outlook {
+fn analysis() -> Analysis {
     let finding = |line, severity, rule, message: &str| Finding {
         rule,
         severity,
@@ -219,7 +219,7 @@ fn outlook() -> Outlook {
         message: message.into(),
     };
     let danger = "this deletes everything below /";
-    Outlook {
+    Analysis {
         findings: vec![
             finding(3, Severity::Danger, "delete-root", danger),
             finding(7, Severity::Info, "network", "this opens a connection"),
@@ -238,8 +238,8 @@ fn known(keys: &'static str) -> impl Fn(u16, u16) -> App {
         app.keys("esc");
         app.tick(40);
         app.answer(|command| {
-            let asked = matches!(command, Command::Outlook { .. });
-            asked.then(|| Ok(Reply::Outlook(Box::new(outlook()))))
+            let asked = matches!(command, Command::Analyse { .. });
+            asked.then(|| Ok(Reply::Analysis(Box::new(analysis()))))
         });
         app.keys(keys);
         app.state.status.dismiss();

@@ -3,7 +3,7 @@
 use super::EditorState;
 use crate::code::{Finding, Language, Severity};
 use crate::domain::SandboxRef;
-use crate::protocol::Outlook;
+use crate::protocol::Analysis;
 
 /// What was asked about, so that it is not asked again.
 type Asked = (u64, Option<Language>, Option<SandboxRef>);
@@ -13,14 +13,14 @@ type Asked = (u64, Option<Language>, Option<SandboxRef>);
 pub struct Known {
     asked: Option<Asked>,
     /// The last answer; it may be about a text that has changed a moment ago.
-    pub outlook: Outlook,
+    pub analysis: Analysis,
 }
 
 impl Known {
     /// Returns the worst that was found in a row, counted from 0.
     #[must_use]
     pub fn severity(&self, row: usize) -> Option<Severity> {
-        let here = self.outlook.findings.iter();
+        let here = self.analysis.findings.iter();
         let here = here.filter(|finding| finding.line == row + 1);
         here.map(|finding: &Finding| finding.severity).max()
     }
@@ -28,9 +28,9 @@ impl Known {
     /// Says which packages the code needs and whether they are there.
     #[must_use]
     pub fn packages(&self) -> Option<String> {
-        let count = self.outlook.packages.len();
+        let count = self.analysis.packages.len();
         let ending = if count == 1 { "" } else { "s" };
-        let state = match self.outlook.kept {
+        let state = match self.analysis.kept {
             Some(true) => " available locally",
             Some(false) => " to install",
             None => "",
@@ -57,7 +57,7 @@ impl EditorState {
                 Some((buffer.id, buffer.text.joined(), language))
             }
             _ => {
-                buffer.known.outlook = Outlook::default();
+                buffer.known.analysis = Analysis::default();
                 None
             }
         }
@@ -71,10 +71,10 @@ impl EditorState {
     }
 
     /// Takes what was found out about a buffer.
-    pub fn looked_at(&mut self, id: u64, outlook: Outlook) {
+    pub fn looked_at(&mut self, id: u64, analysis: Analysis) {
         let buffer = self.buffers.iter_mut().find(|buffer| buffer.id == id);
         if let Some(buffer) = buffer {
-            buffer.known.outlook = outlook;
+            buffer.known.analysis = analysis;
         }
     }
 }

@@ -10,7 +10,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
 use super::theme::{Role, Theme};
-use crate::app::panes::editor::{Buffer, EditorState, Glyph, Place, View, column_of, glyphs};
+use crate::app::panes::editor::{Buffer, EditorState, Glyph, Position, View, column_of, glyphs};
 use crate::code::{Language, Severity};
 use crate::text::{display_width, truncate};
 
@@ -220,7 +220,7 @@ impl Widget for EditorPane<'_> {
 }
 
 /// Returns the characters of a row that are selected, and whether its end is.
-fn selected_in((start, end): (Place, Place), row: usize) -> Option<(usize, usize, bool)> {
+fn selected_in((start, end): (Position, Position), row: usize) -> Option<(usize, usize, bool)> {
     if row < start.0 || row > end.0 {
         return None;
     }

@@ -2,7 +2,7 @@
 
 use super::EditorState;
 use super::buffer::too_big;
-use super::text::{Place, Text};
+use super::text::{Position, Text};
 use crate::app::panes::output::Search;
 use crate::app::{Intent, Prompt, PromptKind, Tone};
 
@@ -86,7 +86,7 @@ impl EditorState {
         buffer.refusal("").or(limit)
     }
 
-    fn show_match(&mut self, found: Option<(Place, Place)>) -> Vec<Intent> {
+    fn show_match(&mut self, found: Option<(Position, Position)>) -> Vec<Intent> {
         let buffer = self.current_mut();
         buffer.follow();
         match found {
@@ -128,9 +128,9 @@ fn toast(tone: Tone, words: String) -> Vec<Intent> {
 }
 
 /// Finds the first match after a place, or at it too, going on at the top.
-fn ahead(text: &Text, from: Place, with_here: bool) -> Option<(Place, Place)> {
+fn ahead(text: &Text, from: Position, with_here: bool) -> Option<(Position, Position)> {
     let rows = text.lines().len();
-    let is_ahead = |start: Place| start > from || (with_here && start == from);
+    let is_ahead = |start: Position| start > from || (with_here && start == from);
     let here = matches_in(text, from.0).into_iter();
     here.clone()
         .find(|(start, _)| is_ahead(*start))
@@ -143,7 +143,7 @@ fn ahead(text: &Text, from: Place, with_here: bool) -> Option<(Place, Place)> {
 }
 
 /// Finds the last match before a place, going on at the bottom.
-fn back(text: &Text, from: Place) -> Option<(Place, Place)> {
+fn back(text: &Text, from: Position) -> Option<(Position, Position)> {
     let rows = text.lines().len();
     let here = matches_in(text, from.0).into_iter();
     here.clone()
@@ -158,7 +158,7 @@ fn back(text: &Text, from: Place) -> Option<(Place, Place)> {
 }
 
 /// Returns the matches of a row as places.
-fn matches_in(text: &Text, row: usize) -> Vec<(Place, Place)> {
+fn matches_in(text: &Text, row: usize) -> Vec<(Position, Position)> {
     let line = text.line(row);
     let chars = |byte: usize| line.get(..byte).map_or(0, |head| head.chars().count());
     let matches = text.matches(line).into_iter();

@@ -4,7 +4,7 @@
 //! undoing swaps them with the rows in the text, so that the same change can be done again. Each state has a number of its
 //! own, so that undoing back to what was saved is not a change.
 
-use super::text::Place;
+use super::text::Position;
 
 /// The bytes of rows that are remembered; older steps are forgotten.
 const MOST_BYTES: usize = 32 << 20;
@@ -32,7 +32,7 @@ pub(super) struct Change {
     /// How many rows of the text stand in their place.
     pub(super) count: usize,
     /// Where the cursor was before and after.
-    pub(super) cursors: (Place, Place),
+    pub(super) cursors: (Position, Position),
 }
 
 impl Change {

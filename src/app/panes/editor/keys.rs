@@ -11,7 +11,7 @@ use super::EditorState;
 use super::buffer::Buffer;
 use super::columns::{TAB, after, before, char_at, column_of};
 use super::indent::{blank_start, break_line, indent, unindent};
-use super::text::{Place, Reach, slice};
+use super::text::{Position, Reach, slice};
 use crate::app::{Intent, Tone};
 use crate::keymap::{Key, KeyCode};
 
@@ -183,7 +183,7 @@ fn go_right(buffer: &mut Buffer, reach: Reach) {
 }
 
 /// Returns the place after the character at the cursor.
-fn place_ahead(buffer: &Buffer) -> Place {
+fn place_ahead(buffer: &Buffer) -> Position {
     let (row, at) = buffer.text.cursor();
     match after(buffer.text.line(row), at) {
         Some(at) => (row, at),

@@ -23,7 +23,7 @@ pub use analysis::Known;
 pub use buffer::{Buffer, MAX_BYTES, MAX_LINE, MAX_LINES, Origin, ReadOnly};
 pub use columns::{Glyph, Glyphs, column_of, glyphs};
 pub use highlight::{Code, Grammars, Highlight, Span};
-pub use text::{Place, Reach, Text};
+pub use text::{Position, Reach, Text};
 pub use view::View;
 
 use crate::app::{Intent, PromptKind, Tone};

@@ -11,7 +11,7 @@ use super::history::{Change, History, Kind};
 use crate::app::panes::output::Search;
 
 /// A row and the number of characters before the place in it.
-pub type Place = (usize, usize);
+pub type Position = (usize, usize);
 
 /// What happens to the selection when the cursor moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +29,9 @@ pub struct Text {
     lines: Vec<String>,
     /// The bytes of all rows, without line ends.
     bytes: usize,
-    cursor: Place,
+    cursor: Position,
     /// Where the selection begins; it ends at the cursor.
-    anchor: Option<Place>,
+    anchor: Option<Position>,
     search: Option<Search>,
     history: History,
     /// Colours by line.
@@ -88,7 +88,7 @@ impl Text {
 
     /// Returns where the cursor is.
     #[must_use]
-    pub fn cursor(&self) -> Place {
+    pub fn cursor(&self) -> Position {
         self.cursor
     }
 
@@ -100,7 +100,7 @@ impl Text {
 
     /// Returns the start and end of what is selected, if something is.
     #[must_use]
-    pub fn selection(&self) -> Option<(Place, Place)> {
+    pub fn selection(&self) -> Option<(Position, Position)> {
         let anchor = self.anchor?;
         let range = (anchor.min(self.cursor), anchor.max(self.cursor));
         (range.0 != range.1).then_some(range)
@@ -124,7 +124,7 @@ impl Text {
     }
 
     /// Moves the cursor; a place outside the text becomes the nearest one in it.
-    pub fn go(&mut self, place: Place, reach: Reach) {
+    pub fn go(&mut self, place: Position, reach: Reach) {
         self.history.close();
         self.anchor = match reach {
             Reach::Move => None,
@@ -134,7 +134,7 @@ impl Text {
     }
 
     /// Selects from one place to another, where the cursor is then.
-    pub fn select(&mut self, from: Place, to: Place) {
+    pub fn select(&mut self, from: Position, to: Position) {
         self.go(from, Reach::Move);
         self.go(to, Reach::Select);
     }
@@ -196,7 +196,7 @@ impl Text {
     }
 
     /// Takes the text between two places away.
-    pub fn erase(&mut self, from: Place, to: Place) {
+    pub fn erase(&mut self, from: Position, to: Position) {
         self.select(from, to);
         self.erase_selection();
     }
@@ -261,7 +261,7 @@ impl Text {
         self.lines.len().saturating_sub(1)
     }
 
-    fn nearest(&self, (row, at): Place) -> Place {
+    fn nearest(&self, (row, at): Position) -> Position {
         let row = row.min(self.last_row());
         (row, at.min(self.line(row).chars().count()))
     }
@@ -321,7 +321,13 @@ impl Text {
     }
 
     /// Puts rows in place of others, and the cursor where it belongs then.
-    fn put(&mut self, first: usize, count: usize, mut rows: Vec<String>, cursor: Place) -> Change {
+    fn put(
+        &mut self,
+        first: usize,
+        count: usize,
+        mut rows: Vec<String>,
+        cursor: Position,
+    ) -> Change {
         if rows.is_empty() {
             rows.push(String::new());
         }
@@ -340,7 +346,7 @@ impl Text {
     }
 
     /// Exchanges the rows that a change remembers with those in the text.
-    fn swap(&mut self, change: &mut Change, cursor: Place) {
+    fn swap(&mut self, change: &mut Change, cursor: Position) {
         let rows = std::mem::take(&mut change.rows);
         let put = self.put(change.first, change.count, rows, cursor);
         (change.rows, change.count) = (put.rows, put.count);

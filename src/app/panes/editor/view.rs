@@ -2,7 +2,7 @@
 
 use super::buffer::Buffer;
 use super::columns::{char_at, column_of};
-use super::text::{Place, Reach};
+use super::text::{Position, Reach};
 
 /// The room for code below which line numbers are left out.
 const NARROW: u16 = 8;
@@ -72,7 +72,7 @@ impl Buffer {
 
     /// Moves the cursor to what is drawn at a place of the area.
     pub(super) fn point(&mut self, column: u16, row: u16, reach: Reach) {
-        let place = self.place_at(column, row);
+        let place = self.position_at(column, row);
         self.text.go(place, reach);
     }
 
@@ -81,7 +81,7 @@ impl Buffer {
         usize::from(self.view.get().height).saturating_sub(1).max(1)
     }
 
-    fn place_at(&self, column: u16, row: u16) -> Place {
+    fn position_at(&self, column: u16, row: u16) -> Position {
         let view = self.view.get();
         let last = self.text.lines().len().saturating_sub(1);
         let row = (view.top + usize::from(row)).min(last);

@@ -3,13 +3,13 @@
 mod effects;
 mod host;
 mod input;
-mod look;
 mod memory;
 mod opening;
 mod pace;
 mod recovery;
 mod snippets;
 mod terminal;
+mod theme_choice;
 
 use std::collections::VecDeque;
 use std::io;
@@ -34,13 +34,13 @@ use crate::protocol::{Command, Event, Failure, FailureKind, Topic};
 use crate::signals::{Asked, Turn, Turns, asked_to_end};
 use crate::ui::theme::Theme;
 use effects::{Done, perform};
-pub use look::theme;
 use memory::Memory;
 pub use opening::Connected;
 use pace::{Pace, Urgency};
 use recovery::Recovery;
 use snippets::Library;
 use terminal::{Guard, Screen};
+pub use theme_choice::theme;
 
 /// Events taken from the channel at once.
 const BATCH: usize = 256;

@@ -7,7 +7,7 @@ mod exec;
 mod execs;
 mod files;
 mod followed;
-mod look;
+mod introspect;
 mod marks;
 mod run;
 mod terminal;
@@ -201,12 +201,12 @@ impl Guests {
 
     /// Lists processes as they are seen inside.
     pub(super) async fn processes(&self, id: &SandboxId) -> Result<Vec<Process>> {
-        look::processes(self, id).await
+        introspect::processes(self, id).await
     }
 
     /// Measures the files of the work directory.
     pub(super) async fn size(&self, id: &SandboxId, work_dir: &SandboxPath) -> Result<u64> {
-        look::size(self, id, work_dir).await
+        introspect::size(self, id, work_dir).await
     }
 
     /// Adds files of the work directory and `/tmp` that are newer than the sandbox.
@@ -216,7 +216,7 @@ impl Guests {
         work_dir: &SandboxPath,
         changes: &mut Changes,
     ) -> Result<()> {
-        look::add_changes(self, id, work_dir, changes).await
+        introspect::add_changes(self, id, work_dir, changes).await
     }
 
     /// Asks the kernel, from inside, what it grants to processes there.

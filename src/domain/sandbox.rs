@@ -18,7 +18,7 @@ pub enum Phase {
     Creating,
     /// Running.
     Running,
-    /// Frozen; its processes keep their memory but get no CPU.
+    /// Its processes stand still: they keep their memory but get no CPU.
     Paused,
     /// Ended in order; its workspace is kept.
     Stopped,

@@ -80,8 +80,8 @@ actions! {
     Start "start" changes "Start";
     Stop "stop" changes "Stop";
     PauseResume "pause-resume" changes "Pause or resume";
-    FreezeAll "freeze-all" changes "Pause all running sandboxes";
-    ThawAll "thaw-all" changes "Resume all paused sandboxes";
+    PauseAll "freeze-all" changes "Pause all running sandboxes";
+    ResumeAll "thaw-all" changes "Resume all paused sandboxes";
     Restart "restart" changes "Restart";
     Remove "remove" changes "Remove";
     Kill "kill" changes "Kill";

@@ -22,7 +22,7 @@ pub(crate) fn zoom(state: &mut AppState) -> Vec<Effect> {
     fit(state)
 }
 
-/// Shows the files of the sandbox that is selected now, frozen or not.
+/// Shows the files of the sandbox that is selected now, paused or not.
 pub(crate) fn follow_selection(state: &mut AppState) {
     let work_dir = state.settings.config.sandbox.work_dir.clone();
     let selected = state

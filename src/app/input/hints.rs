@@ -31,10 +31,10 @@ const IN_ENDED_SHELL: [(Action, &str); 3] = [
     (Action::CloseRun, "close"),
 ];
 
-/// What helps while a frozen sandbox is selected.
-const ON_FROZEN: [(Action, &str); 2] = [
+/// What helps while a paused sandbox is selected.
+const ON_PAUSED: [(Action, &str); 2] = [
     (Action::PauseResume, "resume"),
-    (Action::ThawAll, "resume all"),
+    (Action::ResumeAll, "resume all"),
 ];
 
 /// What helps while lines are selected.
@@ -127,7 +127,7 @@ fn special(state: &AppState) -> Vec<Placed> {
         .is_some_and(|run| run.selected().is_some());
     let shell = state.shells.current();
     match state.context() {
-        Context::Sandboxes if is_frozen(state) => named(state, &ON_FROZEN),
+        Context::Sandboxes if is_paused(state) => named(state, &ON_PAUSED),
         Context::Output if shell.is_some_and(|open| open.over) => named(state, &IN_ENDED_SHELL),
         Context::Output if shell.is_some() => named(state, &IN_SHELL),
         Context::Output if is_selecting => named(state, &IN_SELECTION),
@@ -136,7 +136,7 @@ fn special(state: &AppState) -> Vec<Placed> {
     }
 }
 
-fn is_frozen(state: &AppState) -> bool {
+fn is_paused(state: &AppState) -> bool {
     let selected = state.sandboxes.selected();
     selected.is_some_and(|row| row.sandbox.phase == Phase::Paused)
 }
@@ -246,11 +246,11 @@ mod tests {
     }
 
     #[test]
-    fn a_frozen_sandbox_says_how_it_is_thawed() {
+    fn a_paused_sandbox_says_how_it_is_resumed() {
         let mut app = App::with(80, 24, &["py"]);
-        let mut frozen = crate::app::testing::sandbox("py");
-        frozen.phase = Phase::Paused;
-        app.list(vec![frozen]);
+        let mut paused = crate::app::testing::sandbox("py");
+        paused.phase = Phase::Paused;
+        app.list(vec![paused]);
         let all = words(&app, 200);
         assert!(
             all.starts_with("p resume, T resume all, c create, Enter open"),

@@ -55,7 +55,7 @@ pub(crate) fn run(state: &mut AppState, action: Action) -> Vec<Effect> {
         Action::Interrupt => interrupt(state),
         Action::Quit => quit(state),
         Action::Create => create(state),
-        Action::FreezeAll | Action::ThawAll => of_list(state, action),
+        Action::PauseAll | Action::ResumeAll => of_list(state, action),
         Action::Shell => shell::open_shell(state),
         Action::Inspect => inspect(state),
         Action::Edit => edit(state),

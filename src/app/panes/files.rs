@@ -185,7 +185,7 @@ impl FilesState {
         self.go(folder)
     }
 
-    /// Lists again what an engine could not see while the sandbox was frozen.
+    /// Lists again what an engine could not see while the sandbox was paused.
     pub fn resumed(&mut self) -> Vec<Intent> {
         let refused = self.failure().map(|failure| failure.kind) == Some(FailureKind::Conflict);
         if refused && self.pending.is_none() {

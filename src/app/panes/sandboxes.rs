@@ -1,9 +1,9 @@
 //! The list of sandboxes: rows by id, order, filter, marks, and the last minutes of each one's figures.
 
 pub mod columns;
-mod freeze;
 mod intents;
 mod order;
+mod pause_all;
 mod reap_statuses;
 #[cfg(test)]
 mod tests;

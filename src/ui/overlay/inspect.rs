@@ -41,14 +41,14 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, view:
     show(frame, body, theme, lines, view.scroll);
 }
 
-/// Names the sandbox; what is looked at in a frozen one does not change until somebody thaws it.
+/// Names the sandbox; what is looked at in a paused one does not change until somebody resumes it.
 fn title(state: &AppState, view: &InspectState) -> String {
     let name = safe_line(&view.name);
     let row = state.sandboxes.find(&view.sandbox);
-    let is_frozen = row.is_some_and(|row| row.sandbox.phase == Phase::Paused);
+    let is_paused = row.is_some_and(|row| row.sandbox.phase == Phase::Paused);
     let keymap = &state.settings.keymap;
     let key = keymap.keys_of(Context::Sandboxes, Action::PauseResume);
-    match key.filter(|_| is_frozen) {
+    match key.filter(|_| is_paused) {
         Some(key) => format!("Sandbox {name}, paused: Esc, then {key} resumes it"),
         None => format!("Sandbox {name}"),
     }

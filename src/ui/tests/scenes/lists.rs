@@ -52,9 +52,9 @@ fn in_phase(name: &str, phase: Phase) -> Sandbox {
 }
 
 #[test]
-fn all_is_frozen() {
-    check("freeze", with_keys("F"));
-    check("frozen", |width, height| {
+fn all_is_paused() {
+    check("pause_all", with_keys("F"));
+    check("all_paused", |width, height| {
         let mut app = App::new(width, height);
         app.link(up());
         app.list(vec![

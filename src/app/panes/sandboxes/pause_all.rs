@@ -1,4 +1,4 @@
-//! Freezing all running sandboxes of ours at once, to look at what they do, and thawing them.
+//! Pausing all running sandboxes of ours at once, to look at what they do, and resuming them.
 
 use super::SandboxesState;
 use super::intents::submit;
@@ -8,7 +8,7 @@ use crate::protocol::LifecycleOp as Act;
 
 impl SandboxesState {
     /// Asks before everything of ours is paused.
-    pub(super) fn freeze_all(&self) -> Vec<Intent> {
+    pub(super) fn pause_all(&self) -> Vec<Intent> {
         let running = self.ours(Phase::Running);
         let question = match running.len() {
             0 => return tell("No sandbox of ours runs."),
@@ -26,7 +26,7 @@ impl SandboxesState {
     }
 
     /// Resumes everything of ours that is paused; nothing is lost by that, so nobody is asked.
-    pub(super) fn thaw_all(&self) -> Vec<Intent> {
+    pub(super) fn resume_all(&self) -> Vec<Intent> {
         let paused = self.ours(Phase::Paused);
         if paused.is_empty() {
             return tell("No sandbox of ours is paused.");
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_ours_are_frozen_after_a_question_that_counts_them() {
+    fn all_of_ours_are_paused_after_a_question_that_counts_them() {
         let mut app = App::new(120, 40);
         app.link(crate::app::testing::up());
         let mut foreign = sandbox("other");
@@ -90,13 +90,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_frozen_is_thawed_at_once() {
+    fn what_is_paused_is_resumed_at_once() {
         let mut app = App::with(120, 40, &["a"]);
         app.keys("T");
         assert_eq!(acts(&mut app), []);
-        let mut frozen = sandbox("a");
-        frozen.phase = Phase::Paused;
-        app.list(vec![frozen, sandbox("b")]);
+        let mut paused = sandbox("a");
+        paused.phase = Phase::Paused;
+        app.list(vec![paused, sandbox("b")]);
         app.keys("T");
         assert_eq!(acts(&mut app), [(id("a"), Act::Resume)]);
     }
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_files_of_a_frozen_sandbox_stay_in_sight() {
+    fn the_files_of_a_paused_sandbox_stay_in_sight() {
         let mut app = App::with(140, 40, &["a"]);
         app.list(vec![in_phase(Phase::Paused)]);
         app.tick(1);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_seen_while_frozen_is_looked_at_again() {
+    fn what_could_not_be_seen_while_paused_is_looked_at_again() {
         let mut app = App::new(140, 40);
         app.link(crate::app::testing::up());
         app.list(vec![in_phase(Phase::Paused)]);
@@ -131,7 +131,7 @@ mod tests {
         app.answer(|command| matches!(command, Command::File { .. }).then(|| Err(refused.clone())));
         assert!(app.screen().contains("a is paused"), "{}", app.screen());
         app.tick(2);
-        assert_eq!(lists(&mut app), 0, "a frozen one is not asked for ever");
+        assert_eq!(lists(&mut app), 0, "a paused one is not asked for ever");
         app.list(vec![in_phase(Phase::Running)]);
         app.tick(3);
         app.tick(4);

@@ -38,6 +38,14 @@ impl EngineError {
         Self::new(FailureKind::NotFound, format!("{what} was not found"))
     }
 
+    /// Describes what an engine of this kind cannot do.
+    pub fn unsupported(what: impl std::fmt::Display) -> Self {
+        Self::new(
+            FailureKind::Unsupported,
+            format!("this engine does not support {what}"),
+        )
+    }
+
     /// Describes a fault below us.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(FailureKind::Internal, message)

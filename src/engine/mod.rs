@@ -58,7 +58,7 @@ use crate::domain::{
     FileEntry, Image, OutputChunk, PackageSet, Process, Sample, Sandbox, SandboxId, SandboxPath,
     SandboxSpec, TreeItem, TtySize,
 };
-use crate::protocol::{FailureKind, FileOp, Leftover, LifecycleOp, SessionInfo};
+use crate::protocol::{FileOp, Leftover, LifecycleOp, SessionInfo};
 
 /// Bytes of one file on their way.
 pub type ByteStream = BoxStream<'static, Result<Bytes>>;
@@ -163,7 +163,9 @@ pub trait Engine: Send + Sync + 'static {
     async fn processes(&self, id: &SandboxId) -> Result<Vec<Process>>;
 
     /// Tells which files are not as they were when the sandbox was made, as far as the engine can see.
-    async fn changes(&self, id: &SandboxId) -> Result<Changes>;
+    async fn changes(&self, _id: &SandboxId) -> Result<Changes> {
+        Err(EngineError::unsupported("telling which files have changed"))
+    }
 
     /// Measures what the files in the work directory of a running sandbox take; slow, and no use of the sandbox.
     async fn disk_use(&self, sandbox: &Sandbox) -> Result<u64>;
@@ -197,8 +199,10 @@ pub trait Engine: Send + Sync + 'static {
 
     /// Removes such a thing, if it still belongs to no sandbox.
     async fn remove_leftover(&self, leftover: &Leftover) -> Result<()> {
-        let words = format!("removing the {} {}", leftover.kind, leftover.name);
-        Err(EngineError::new(FailureKind::Unsupported, words))
+        let Leftover { kind, name, .. } = leftover;
+        Err(EngineError::unsupported(format!(
+            "removing the {kind} {name}"
+        )))
     }
 
     /// Tells whether packages can be installed and kept.
@@ -218,8 +222,7 @@ pub trait Engine: Send + Sync + 'static {
 
     /// Makes an empty package set, which is not complete yet.
     async fn create_package_set(&self, _new: &PackageSet) -> Result<()> {
-        let words = "this engine keeps no packages";
-        Err(EngineError::new(FailureKind::Unsupported, words))
+        Err(EngineError::unsupported("keeping packages"))
     }
 
     /// Marks a package set as complete; the last thing that is done to it.
@@ -233,7 +236,9 @@ pub trait Engine: Send + Sync + 'static {
     }
 
     /// Tells a terminal its new size.
-    async fn resize(&self, terminal: &str, size: TtySize) -> Result<()>;
+    async fn resize(&self, _terminal: &str, _size: TtySize) -> Result<()> {
+        Ok(())
+    }
 
     /// Streams live stats until the sandbox stops.
     async fn samples(&self, sandbox: &Sandbox) -> Result<BoxStream<'static, Result<Sample>>>;
@@ -270,14 +275,22 @@ pub trait Engine: Send + Sync + 'static {
     ) -> Result<()>;
 
     /// Reads a file or folder as a tree whose root is `path`.
-    async fn pack(&self, id: &SandboxId, path: &SandboxPath) -> Result<TreeStream>;
+    async fn pack(&self, _id: &SandboxId, path: &SandboxPath) -> Result<TreeStream> {
+        Err(EngineError::unsupported(format!("copying {path}")))
+    }
 
     /// Writes a tree so that its root becomes `path`.
-    async fn unpack(&self, id: &SandboxId, path: &SandboxPath, tree: TreeStream) -> Result<()>;
+    async fn unpack(&self, _id: &SandboxId, path: &SandboxPath, _tree: TreeStream) -> Result<()> {
+        Err(EngineError::unsupported(format!("copying to {path}")))
+    }
 
-    /// Lists named sessions.
-    async fn sessions(&self, id: &SandboxId) -> Result<Vec<SessionInfo>>;
+    /// Lists named sessions; an engine without any lists none.
+    async fn sessions(&self, _id: &SandboxId) -> Result<Vec<SessionInfo>> {
+        Ok(Vec::new())
+    }
 
     /// Forgets a named session.
-    async fn drop_session(&self, id: &SandboxId, name: &str) -> Result<()>;
+    async fn drop_session(&self, _id: &SandboxId, name: &str) -> Result<()> {
+        Err(EngineError::not_found(format!("the session {name}")))
+    }
 }

@@ -36,13 +36,10 @@ const VERBS: &[&[&str]] = &[
     &["files", "mv", "demo-python", "main.py", "other.py"],
     &["files", "mkdir", "demo-python", "folder"],
     &["files", "stat", "demo-python", "main.py"],
-    &["cp", "demo-python:main.py", "out.py"],
-    &["cp", "out.py", "demo-python:in.py"],
     &["stats"],
     &["stats", "demo-python"],
     &["inspect", "demo-python"],
     &["top", "demo-python"],
-    &["changes", "demo-python"],
     &["images"],
     &["events"],
     &["doctor"],
@@ -249,11 +246,23 @@ fn what_is_not_there_is_told_with_code_4() {
         &["files", "stat", "demo-python", "nope"],
         &["files", "rm", "demo-python", "nope"],
         &["files", "mv", "demo-python", "nope", "x"],
-        &["cp", "demo-python:nope", "y"],
         &["cp", "nope", "demo-python:y"],
     ] {
         place.run(args).exits(4).says("nope");
         assert_eq!(place.json(args).1["error"]["kind"], "not_found", "{args:?}");
+    }
+}
+
+#[test]
+fn what_the_demo_engine_cannot_do_is_told() {
+    let place = place();
+    for args in [
+        &["changes", "demo-python"][..],
+        &["cp", "demo-python:main.py", "out.py"],
+        &["cp", "out.py", "demo-python:in.py"],
+    ] {
+        place.run(args).exits(1).says("does not support");
+        assert_eq!(place.json(args).1["error"]["kind"], "unsupported");
     }
 }
 

@@ -29,7 +29,7 @@ use crate::support::Fixture;
 enum Verdict {
     Holds,
     Weaker(&'static str),
-    Unsupported,
+    Unsupported(&'static str),
 }
 
 macro_rules! verdict {
@@ -39,8 +39,8 @@ macro_rules! verdict {
     ((weaker $how:literal $($promise:tt)*)) => {
         Verdict::Weaker($how)
     };
-    ((unsupported $($attempt:tt)*)) => {
-        Verdict::Unsupported
+    ((unsupported $why:literal $($attempt:tt)*)) => {
+        Verdict::Unsupported($why)
     };
 }
 
@@ -52,7 +52,7 @@ macro_rules! cell {
     ($engine:ident [$($attribute:tt)*] $file:ident $clause:ident (weaker $how:literal $other:ident::$promise:ident)) => {
         cell! { $engine [$($attribute)*] $clause |fixture| super::$other::$promise(fixture).await }
     };
-    ($engine:ident [$($attribute:tt)*] $file:ident $clause:ident (unsupported $other:ident::$attempt:ident)) => {
+    ($engine:ident [$($attribute:tt)*] $file:ident $clause:ident (unsupported $why:literal $other:ident::$attempt:ident)) => {
         cell! { $engine [$($attribute)*] $clause
             |fixture| super::assert_unsupported(&super::$other::$attempt(fixture).await)
         }
@@ -108,65 +108,66 @@ contract! {
     lives::c04_errors_have_their_kind: holds holds holds;
     lives::c04_only_running_sandboxes_run_commands: holds holds holds;
     execs::c05_streams_stay_apart: holds holds holds;
-    execs::c05_each_stream_keeps_its_order: (unsupported execs::try_a_real_shell) holds holds;
+    execs::c05_each_stream_keeps_its_order: (unsupported "no real shell" execs::try_a_real_shell) holds holds;
     execs::c06_output_comes_while_the_process_waits: holds holds holds;
     execs::c07_ends_are_told_apart: (weaker "codes, but no signals" execs::c07_codes_are_told) holds holds;
-    ends::c07_a_command_that_kills_its_watcher_still_ends: (unsupported execs::try_a_real_shell) holds holds;
+    ends::c07_a_command_that_kills_its_watcher_still_ends: (unsupported "no real shell" execs::try_a_real_shell) holds holds;
     execs::c08_input_is_delivered_and_ends: holds holds holds;
     execs::c08_without_input_cat_ends_at_once: holds holds holds;
     ends::c09_cancelling_ends_every_process: (weaker "a command is one process" ends::c09_cancelling_ends_the_process) holds holds;
     ends::c09_cancelling_again_or_too_late_is_fine: holds holds holds;
-    ends::c09_no_child_escapes_a_cancel: (unsupported execs::try_a_real_shell) holds holds;
+    ends::c09_no_child_escapes_a_cancel: (unsupported "no real shell" execs::try_a_real_shell) holds holds;
     ends::c09_terminals_are_cancelled_too: holds holds holds;
     ends::c10_a_time_limit_ends_every_process: (weaker "a command is one process" ends::c10_a_time_limit_ends_the_process) holds holds;
     ends::c10_output_without_end_is_ended_in_time: holds holds holds;
-    ends::c10_no_child_escapes_a_time_limit: (unsupported execs::try_a_real_shell) holds holds;
+    ends::c10_no_child_escapes_a_time_limit: (unsupported "no real shell" execs::try_a_real_shell) holds holds;
     ends::c10_terminals_have_time_limits_too: holds holds holds;
     ends::c11_removing_under_an_exec_loses_it: holds holds holds;
     ends::c11_stopping_under_an_exec_loses_it: holds holds holds;
     execs::c12_endless_output_does_not_grow_memory: holds holds holds;
     lives::c13_samples_stay_within_limits_and_end: (weaker "made up" lives::c13_made_up_samples_stay_within_limits_and_end) holds holds;
     files::c14_what_is_written_is_read_again: holds holds holds;
-    files::c14_what_commands_write_is_read: (unsupported execs::try_a_real_shell) holds holds;
+    files::c14_what_commands_write_is_read: (unsupported "no real shell" execs::try_a_real_shell) holds holds;
     files::c14_names_of_any_bytes_survive: holds holds holds;
     files::c14_large_files_survive: holds holds holds;
     files::c14_files_are_replaced_whole: holds holds holds;
     files::c14_files_move_and_go: holds holds holds;
     files::c14_only_the_work_directory_and_tmp_are_writable: (weaker "everything is writable, up to 64 MiB" files::c17_full_files_say_so) holds holds;
-    trees::c15_trees_come_out_as_they_went_in: (weaker "no links" trees::c15_trees_without_links_come_out_as_they_went_in) holds holds;
-    trees::c15_one_file_is_a_tree: holds holds holds;
-    trees::c15_names_that_climb_are_refused: holds holds holds;
-    trees::c15_a_big_file_is_the_one_that_the_sandbox_sees: (unsupported execs::try_a_real_shell) holds holds;
+    trees::c15_trees_come_out_as_they_went_in: (unsupported "no trees" trees::try_a_tree) holds holds;
+    trees::c15_one_file_is_a_tree: (unsupported "no trees" trees::try_a_tree) holds holds;
+    trees::c15_names_that_climb_are_refused: (unsupported "no trees" trees::try_a_tree) holds holds;
+    trees::c15_a_big_file_is_the_one_that_the_sandbox_sees: (unsupported "no real shell" execs::try_a_real_shell) holds holds;
     files::c16_wrong_paths_are_errors_of_the_right_kind: holds holds holds;
-    isolation::c17_memory_over_the_limit_is_told: (unsupported execs::try_a_real_shell) holds holds;
-    isolation::c17_a_memory_bomb_leaves_the_sandbox_alive: (unsupported execs::try_a_real_shell) holds holds;
-    isolation::c17_fork_bombs_stop_at_the_limit: (unsupported execs::try_a_real_shell) holds holds;
+    isolation::c17_memory_over_the_limit_is_told: (unsupported "no real shell" execs::try_a_real_shell) holds holds;
+    isolation::c17_a_memory_bomb_leaves_the_sandbox_alive: (unsupported "no real shell" execs::try_a_real_shell) holds holds;
+    isolation::c17_fork_bombs_stop_at_the_limit: (unsupported "no real shell" execs::try_a_real_shell) holds holds;
     isolation::c17_a_full_tmp_says_so: (weaker "full at 64 MiB in all" files::c17_full_files_say_so) holds holds;
     isolation::c18_the_network_is_off: (weaker "nothing is isolated, and the posture says so" isolation::c18_the_posture_says_that_nothing_is_isolated) holds holds;
     isolation::c18_nothing_of_the_host_is_reached: (weaker "nothing is isolated, and the posture says so" isolation::c18_the_posture_says_that_nothing_is_isolated) holds holds;
-    sessions::c19_sessions_keep_directory_and_variables: (unsupported sessions::try_a_session) holds holds;
-    sessions::c19_sessions_survive_a_timeout: (unsupported sessions::try_a_session) holds holds;
-    sessions::c19_sessions_are_listed_and_dropped: (unsupported sessions::try_a_session) holds holds;
-    sessions::c19_odd_values_survive: (unsupported sessions::try_a_session) holds holds;
-    sessions::c19_bad_names_are_refused: (unsupported sessions::try_a_session) holds holds;
+    sessions::c19_sessions_keep_directory_and_variables: (unsupported "no sessions" sessions::try_a_session) holds holds;
+    sessions::c19_sessions_survive_a_timeout: (unsupported "no sessions" sessions::try_a_session) holds holds;
+    sessions::c19_sessions_are_listed_and_dropped: (unsupported "no sessions" sessions::try_a_session) holds holds;
+    sessions::c19_odd_values_survive: (unsupported "no sessions" sessions::try_a_session) holds holds;
+    sessions::c19_bad_names_are_refused: (unsupported "no sessions" sessions::try_a_session) holds holds;
     lives::c20_removing_takes_everything: holds holds holds;
     lives::c20_of_two_creates_with_one_name_one_fails: holds holds holds;
     lives::c20_discarding_removes_one_request_only: holds holds holds;
     lives::c20_a_failed_create_leaves_nothing: (weaker "only the image is looked at" lives::c20_a_create_without_an_image_leaves_nothing) holds holds;
     looks::c21_processes_are_told: holds holds holds;
     looks::c21_only_running_sandboxes_have_processes: holds holds holds;
-    looks::c21_work_is_told_from_waiting: (unsupported execs::try_a_real_shell) holds holds;
-    looks::c22_changes_are_told: holds holds holds;
-    looks::c22_changes_outlive_a_restart: holds holds holds;
-    looks::c22_long_lists_are_cut_and_say_so: (unsupported execs::try_a_real_shell) holds holds;
+    looks::c21_work_is_told_from_waiting: (unsupported "no real shell" execs::try_a_real_shell) holds holds;
+    looks::c22_changes_are_told: (unsupported "cannot tell changes" looks::try_changes) holds holds;
+    looks::c22_changes_outlive_a_restart: (unsupported "cannot tell changes" looks::try_changes) holds holds;
+    looks::c22_long_lists_are_cut_and_say_so: (unsupported "cannot tell changes" looks::try_changes) holds holds;
     looks::c23_images_in_use_are_listed: holds holds holds;
-    package_sets::c24_a_set_is_shown_to_many_and_complete_only_in_the_end: (unsupported package_sets::try_a_shelf) holds holds;
-    package_sets::c24_sets_are_the_scopes_own_and_outlive_their_readers: (unsupported package_sets::try_a_shelf) holds holds;
-    package_sets::c24_an_image_has_one_key_and_a_missing_one_none: (unsupported package_sets::try_a_shelf) holds holds;
+    package_sets::c24_a_set_is_shown_to_many_and_complete_only_in_the_end: (unsupported "keeps no packages" package_sets::try_a_shelf) holds holds;
+    package_sets::c24_sets_are_the_scopes_own_and_outlive_their_readers: (unsupported "keeps no packages" package_sets::try_a_shelf) holds holds;
+    package_sets::c24_an_image_has_one_key_and_a_missing_one_none: (unsupported "keeps no packages" package_sets::try_a_shelf) holds holds;
     looks::c25_files_are_measured_without_using_the_sandbox: holds holds holds;
     frozen::c26_paused_sandboxes_can_be_looked_at: holds holds holds;
-    frozen::c26_nothing_leads_out_of_a_paused_sandbox: (unsupported execs::try_a_real_shell) holds holds;
-    frozen::c26_files_are_listed_alike_while_paused: (unsupported execs::try_a_real_shell) holds holds;
+    frozen::c26_changes_of_paused_sandboxes_are_told: (unsupported "cannot tell changes" looks::try_changes) holds holds;
+    frozen::c26_nothing_leads_out_of_a_paused_sandbox: (unsupported "no real shell" execs::try_a_real_shell) holds holds;
+    frozen::c26_files_are_listed_alike_while_paused: (unsupported "no real shell" execs::try_a_real_shell) holds holds;
     lives::happenings_are_told_and_remembered: holds holds holds;
     execs::directory_and_variables_are_the_asked_ones: (weaker "no variables" execs::the_directory_is_the_asked_one) holds holds;
     execs::terminals_join_both_streams: (weaker "no keys but those of a shell" execs::terminals_join_both_streams_without_keys) holds holds;
@@ -232,9 +233,9 @@ fn the_table_counts() {
                     counts[1] += 1;
                     eprintln!("{engine:8} {clause:64} weaker: {how}");
                 }
-                Verdict::Unsupported => {
+                Verdict::Unsupported(why) => {
                     counts[2] += 1;
-                    eprintln!("{engine:8} {clause:64} unsupported");
+                    eprintln!("{engine:8} {clause:64} unsupported: {why}");
                 }
             }
         }

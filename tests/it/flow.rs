@@ -231,7 +231,7 @@ async fn a_buffer_runs_and_its_output_streams_in() {
     flow.until("six times seven").await;
     flow.keys("esc 3").await;
     // The simulated Python knows no imports, which the buffer begins with.
-    flow.until("exit 1").await;
+    flow.until("hello from the demo").await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -15,35 +15,32 @@ use crate::protocol::LifecycleOp;
 struct Example {
     name: &'static str,
     image: &'static str,
-    network: Network,
     minutes: i64,
-    file: (&'static str, &'static str),
+    file: &'static str,
+    text: &'static str,
 }
 
 const EXAMPLES: [Example; 3] = [
     Example {
         name: "demo-python",
         image: "python:3.13-slim",
-        network: Network::None,
         minutes: 134,
-        file: ("/workspace/main.py", "print('hello from the demo')\n"),
+        file: "/workspace/main.py",
+        text: "print('hello from the demo')\n",
     },
     Example {
         name: "demo-node",
         image: "node:24-slim",
-        network: Network::Default,
         minutes: 26,
-        file: (
-            "/workspace/index.js",
-            "console.log('hello from the demo')\n",
-        ),
+        file: "/workspace/index.js",
+        text: "console.log('hello from the demo')\n",
     },
     Example {
         name: "demo-idle",
         image: "debian:13-slim",
-        network: Network::None,
         minutes: 7,
-        file: ("/workspace/run.sh", "echo hello from the demo\n"),
+        file: "/workspace/run.sh",
+        text: "echo hello from the demo\n",
     },
 ];
 
@@ -56,14 +53,13 @@ pub(super) fn add_all(state: &State) {
 }
 
 fn add(state: &State, example: &Example) -> Result<()> {
-    let id = lifecycle::add(state, spec(example)?)?.reference.id;
-    let (path, text) = example.file;
-    let path = SandboxPath::parse(path.as_bytes()).map_err(invalid)?;
+    let id = lifecycle::create(state, spec(example)?)?.reference.id;
+    let path = SandboxPath::parse(example.file.as_bytes()).map_err(invalid)?;
     state.with(&id, |simulated, _| {
         let born = Utc::now() - TimeDelta::minutes(example.minutes);
         simulated.sandbox.created_at = born;
         simulated.sandbox.started_at = Some(born);
-        simulated.files.put(&path, None, text.into())
+        simulated.files.put(&path, None, example.text.into())
     })?;
     if example.name == "demo-idle" {
         lifecycle::act(state, &id, LifecycleOp::Stop)?;
@@ -83,14 +79,14 @@ fn spec(example: &Example) -> Result<SandboxSpec> {
             pids: Some(128),
             timeout_s: Some(60),
         },
-        network: example.network.clone(),
-        env: vec![("LANG".into(), "C.UTF-8".into())],
+        network: Network::None,
+        env: Vec::new(),
         mounts: Vec::new(),
         packages: None,
         work_dir: SandboxPath::parse(b"/workspace").map_err(invalid)?,
         user: "1000:1000".into(),
         tmp_bytes: 64 << 20,
-        labels: BTreeMap::from([("example".into(), "simulated".into())]),
+        labels: BTreeMap::new(),
         // Of no machine, so that nobody takes them for orphans of a dead process here.
         owner: Owner {
             host: "demo".into(),

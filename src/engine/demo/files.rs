@@ -4,32 +4,33 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
+use futures_util::{StreamExt, stream};
 
 use crate::domain::{FileEntry, FileKind, SandboxPath};
-use crate::engine::{EngineError, Result};
+use crate::engine::{ByteStream, EngineError, Result};
 use crate::protocol::{FailureKind, FileOp};
 
 /// Bytes that the files of one sandbox may hold together.
-pub(super) const CAPACITY: usize = 64 << 20;
+const CAPACITY: usize = 64 << 20;
 
 /// One file, or a folder, which has no content.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Node {
-    pub(super) content: Option<Bytes>,
-    pub(super) mode: u32,
-    pub(super) modified_at: DateTime<Utc>,
+struct Node {
+    content: Option<Bytes>,
+    mode: u32,
+    modified_at: DateTime<Utc>,
 }
 
 /// All files of a sandbox.
 #[derive(Debug, Clone)]
 pub(super) struct FileTree {
-    pub(super) nodes: BTreeMap<SandboxPath, Node>,
+    nodes: BTreeMap<SandboxPath, Node>,
 }
 
 impl FileTree {
     /// Makes a tree with the work directory and a few folders that every system has.
     pub(super) fn new(work_dir: &SandboxPath) -> Self {
-        let nodes = BTreeMap::from([(SandboxPath::root(), Node::folder(0o755))]);
+        let nodes = BTreeMap::from([(SandboxPath::root(), Node::folder())]);
         let mut tree = Self { nodes };
         let usual = ["/etc", "/home", "/tmp"].map(|name| SandboxPath::parse(name.as_bytes()));
         for path in usual.iter().flatten().chain([work_dir]) {
@@ -43,7 +44,7 @@ impl FileTree {
     pub(super) fn apply(&mut self, op: &FileOp) -> Result<Vec<FileEntry>> {
         match op {
             FileOp::List(path) => return self.list(path),
-            FileOp::Stat(path) => return self.stat(path).map(|entry| vec![entry]),
+            FileOp::Stat(path) => return Ok(vec![self.get(path)?.entry(path.file_name())]),
             FileOp::MakeDir(path) => self.make_dir(path)?,
             FileOp::Rename { from, to } => self.rename(from, to)?,
             FileOp::Delete { path, recursive } => self.delete(path, *recursive)?,
@@ -62,40 +63,28 @@ impl FileTree {
         Ok(entries.collect())
     }
 
-    fn stat(&self, path: &SandboxPath) -> Result<FileEntry> {
-        Ok(self.get(path)?.entry(path.file_name()))
-    }
-
     fn make_dir(&mut self, path: &SandboxPath) -> Result<()> {
         let mut at = SandboxPath::root();
         for name in path.as_bytes().split(|b| *b == b'/') {
             at = at.join(name).map_err(invalid)?;
-            let node = self.nodes.entry(at.clone());
-            if node
-                .or_insert_with(|| Node::folder(0o755))
-                .content
-                .is_some()
-            {
+            let node = self.nodes.entry(at.clone()).or_insert_with(Node::folder);
+            if node.content.is_some() {
                 return Err(not_directory(&at));
             }
         }
         Ok(())
     }
 
-    /// Moves a file or directory, over an old file or an empty directory if need be.
+    /// Moves a file or directory, over an old file if need be.
     fn rename(&mut self, from: &SandboxPath, to: &SandboxPath) -> Result<()> {
-        let is_folder = self.get(from)?.content.is_none();
+        let is_file = self.get(from)?.content.is_some();
         self.check_parent(to)?;
-        if from.is_root() || is_below(to, from) {
-            return Err(invalid(format!("{to} is inside {from}")));
+        if from == to {
+            return Ok(());
         }
-        match self.nodes.get(to) {
-            Some(_) if from == to => return Ok(()),
-            Some(old) if old.content.is_none() != is_folder => {
-                return Err(invalid(format!("{to} is of another kind than {from}")));
-            }
-            Some(_) if self.below(to).next().is_some() => return Err(not_empty(to)),
-            Some(_) | None => {}
+        let old = self.nodes.get(to);
+        if is_below(to, from) || old.is_some_and(|old| !is_file || old.content.is_none()) {
+            return Err(invalid(format!("{from} cannot be moved to {to}")));
         }
         let inside: Vec<_> = self.below(from).map(|(path, _)| path.clone()).collect();
         for path in inside.iter().chain([from]) {
@@ -114,7 +103,9 @@ impl FileTree {
             return Err(invalid("the root directory cannot be deleted"));
         }
         if !recursive && self.below(path).next().is_some() {
-            return Err(not_empty(path));
+            let message = format!("{path} is not empty");
+            return Err(EngineError::new(FailureKind::Conflict, message)
+                .with_hint("delete it with all that is in it"));
         }
         self.clear(path);
         self.nodes.remove(path);
@@ -129,7 +120,7 @@ impl FileTree {
     /// Returns the bytes of a file.
     pub(super) fn read(&self, path: &SandboxPath) -> Result<Bytes> {
         let content = self.get(path)?.content.clone();
-        content.ok_or_else(|| is_a_directory(path))
+        content.ok_or_else(|| invalid(format!("{path} is a directory")))
     }
 
     /// Replaces a file, or makes one in a directory that exists.
@@ -139,41 +130,37 @@ impl FileTree {
         mode: Option<u32>,
         bytes: Bytes,
     ) -> Result<()> {
+        self.check_file(path)?;
+        let contents = self.nodes.values().filter_map(|node| node.content.as_ref());
+        if contents.map(Bytes::len).sum::<usize>() + bytes.len() > CAPACITY {
+            return Err(full(path));
+        }
         let mode = mode.or(self.nodes.get(path).map(|node| node.mode));
         let node = Node {
             content: Some(bytes),
             mode: mode.unwrap_or(0o644) & 0o7777,
             modified_at: Utc::now(),
         };
-        self.insert(path, node)
+        self.nodes.insert(path.clone(), node);
+        Ok(())
     }
 
     /// Fails where no file could be put.
     pub(super) fn check_file(&self, path: &SandboxPath) -> Result<()> {
         self.check_parent(path)?;
         match self.nodes.get(path) {
-            Some(node) if node.content.is_none() => Err(is_a_directory(path)),
+            Some(node) if node.content.is_none() => Err(invalid(format!("{path} is a directory"))),
             Some(_) | None => Ok(()),
         }
     }
 
-    /// Puts a file or folder in a directory that exists.
-    pub(super) fn insert(&mut self, path: &SandboxPath, node: Node) -> Result<()> {
-        let size = |node: &Node| node.content.as_ref().map_or(0, Bytes::len);
-        if self.nodes.values().map(size).sum::<usize>() + size(&node) > CAPACITY {
-            return Err(full(path));
-        }
-        match self.nodes.get(path) {
-            _ if node.content.is_some() => self.check_file(path)?,
-            Some(old) if old.content.is_some() => return Err(not_directory(path)),
-            Some(_) | None => self.check_parent(path)?,
-        }
-        self.nodes.insert(path.clone(), node);
-        Ok(())
+    /// Adds up what is below a directory.
+    pub(super) fn size(&self, path: &SandboxPath) -> u64 {
+        self.below(path).map(|(_, node)| node.entry(b"").size).sum()
     }
 
     /// Finds a file or folder.
-    pub(super) fn get(&self, path: &SandboxPath) -> Result<&Node> {
+    fn get(&self, path: &SandboxPath) -> Result<&Node> {
         let node = self.nodes.get(path);
         node.ok_or_else(|| match self.check_parent(path) {
             Err(error) if error.kind == FailureKind::Invalid => error,
@@ -182,7 +169,7 @@ impl FileTree {
     }
 
     /// Iterates over everything below a directory.
-    pub(super) fn below(&self, path: &SandboxPath) -> impl Iterator<Item = (&SandboxPath, &Node)> {
+    fn below(&self, path: &SandboxPath) -> impl Iterator<Item = (&SandboxPath, &Node)> {
         let nodes = self.nodes.iter();
         nodes.filter(move |(other, _)| is_below(other, path))
     }
@@ -200,16 +187,16 @@ impl FileTree {
 }
 
 impl Node {
-    fn folder(mode: u32) -> Self {
+    fn folder() -> Self {
         Self {
             content: None,
-            mode,
+            mode: 0o755,
             modified_at: Utc::now(),
         }
     }
 
     /// Describes it under a name.
-    pub(super) fn entry(&self, name: &[u8]) -> FileEntry {
+    fn entry(&self, name: &[u8]) -> FileEntry {
         let (kind, size) = match &self.content {
             Some(bytes) => (FileKind::File, bytes.len() as u64),
             None => (FileKind::Directory, 4096),
@@ -231,26 +218,36 @@ fn is_below(path: &SandboxPath, folder: &SandboxPath) -> bool {
     rest.is_some_and(|rest| rest.starts_with(b"/") || (folder.is_root() && !rest.is_empty()))
 }
 
+/// Streams a file, or the beginning of it.
+pub(super) fn stream_file(bytes: &Bytes, limit: Option<u64>) -> ByteStream {
+    let limit = limit.and_then(|limit| usize::try_from(limit).ok());
+    let bytes = bytes.slice(..limit.unwrap_or(usize::MAX).min(bytes.len()));
+    stream::iter((!bytes.is_empty()).then_some(Ok(bytes))).boxed()
+}
+
+/// Collects a file until it ended well.
+pub(super) async fn collect(path: &SandboxPath, mut content: ByteStream) -> Result<Bytes> {
+    let mut whole = Vec::new();
+    while let Some(piece) = content.next().await {
+        whole.extend_from_slice(&piece?);
+        if whole.len() > CAPACITY {
+            return Err(full(path));
+        }
+    }
+    Ok(whole.into())
+}
+
 /// Describes something that makes no sense.
 pub(super) fn invalid(error: impl std::fmt::Display) -> EngineError {
     EngineError::new(FailureKind::Invalid, error.to_string())
 }
 
 /// Describes a tree that holds as much as it may.
-pub(super) fn full(path: &SandboxPath) -> EngineError {
+fn full(path: &SandboxPath) -> EngineError {
     let message = format!("{path} does not fit: the files of a demo sandbox hold 64 MiB at most");
     EngineError::new(FailureKind::NoSpace, message).with_hint("delete some files first")
 }
 
-fn is_a_directory(path: &SandboxPath) -> EngineError {
-    invalid(format!("{path} is a directory"))
-}
-
 fn not_directory(path: &SandboxPath) -> EngineError {
     invalid(format!("{path} is not a directory"))
-}
-
-fn not_empty(path: &SandboxPath) -> EngineError {
-    EngineError::new(FailureKind::Conflict, format!("{path} is not empty"))
-        .with_hint("delete it with all that is in it")
 }

@@ -4,13 +4,9 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::files::Node;
 use super::lifecycle::require_live;
 use super::state::{Inner, Simulated};
-use crate::domain::{
-    Change, ChangeKind, ChangedFile, Changes, Check, Details, EngineInfo, EngineKind, Image,
-    Posture, Process, SandboxPath,
-};
+use crate::domain::{Check, Details, EngineInfo, EngineKind, Image, Posture, Process};
 use crate::engine::Result;
 
 /// Memory that a simulated process is said to take.
@@ -75,44 +71,10 @@ pub(super) fn processes(sandbox: &Simulated) -> Result<Vec<Process>> {
     Ok(std::iter::once(init).chain(execs).collect())
 }
 
-/// Compares the files with what they were first.
-pub(super) fn changes(sandbox: &Simulated) -> Changes {
-    let (before, now) = (&sandbox.original.nodes, &sandbox.files.nodes);
-    let differs = |old: &Node, new: &Node| old.content != new.content || old.mode != new.mode;
-    let found = now.iter().filter_map(|(path, node)| {
-        let kind = match before.get(path) {
-            None => ChangeKind::Added,
-            Some(old) if differs(old, node) => ChangeKind::Changed,
-            Some(_) => return None,
-        };
-        let entry = node.entry(b"");
-        let now = ChangedFile {
-            kind: entry.kind,
-            size: entry.size,
-            modified_at: entry.modified_at,
-        };
-        Some((path, kind, Some(now)))
-    });
-    let gone = before.keys().filter(|path| !now.contains_key(*path));
-    let gone = gone.map(|path| (path, ChangeKind::Deleted, None));
-    let change = |(path, kind, now): (&SandboxPath, _, _)| Change {
-        path: path.clone(),
-        kind,
-        now,
-    };
-    Changes {
-        files: found.chain(gone).map(change).collect(),
-        looked_at: vec!["all simulated files".to_owned()],
-        ..Changes::default()
-    }
-    .tidied()
-}
-
 /// Adds up the files in the work directory.
 pub(super) fn disk_use(sandbox: &Simulated) -> Result<u64> {
     require_live(&sandbox.sandbox, "measure the files of")?;
-    let nodes = sandbox.files.below(&sandbox.spec.work_dir);
-    Ok(nodes.map(|(_, node)| node.entry(b"").size).sum())
+    Ok(sandbox.files.size(&sandbox.spec.work_dir))
 }
 
 /// Lists the images that were ever asked for.

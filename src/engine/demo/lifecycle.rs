@@ -1,32 +1,19 @@
 //! Making sandboxes and moving them from phase to phase.
 
-use std::time::Duration;
-
 use chrono::Utc;
-use tokio::time::sleep;
 
 use super::events::EventLog;
 use super::state::{Control, Inner, Simulated, State};
 use crate::domain::{
     Death, Ended, EngineEventKind, Phase, Sandbox, SandboxId, SandboxPath, SandboxSpec,
 };
-use crate::engine::{EngineError, Notes, Result};
+use crate::engine::{EngineError, Result};
 use crate::protocol::{FailureKind, LifecycleOp};
 
-/// In how many pieces a simulated image arrives, and how large each is.
-const LAYERS: u64 = 4;
-const LAYER_BYTES: u64 = 12 << 20;
-
 /// Makes and starts a sandbox; it appears at once and whole, or not at all.
-pub(super) async fn create(state: &State, spec: &SandboxSpec, notes: &Notes) -> Result<Sandbox> {
-    check_name(&state.lock(), spec)?;
-    pull(state, &spec.image, notes).await?;
-    add(state, spec.clone())
-}
-
-/// Adds a running sandbox.
-pub(super) fn add(state: &State, spec: SandboxSpec) -> Result<Sandbox> {
+pub(super) fn create(state: &State, spec: SandboxSpec) -> Result<Sandbox> {
     let inner = &mut *state.lock();
+    check_image(&spec.image)?;
     check_name(inner, &spec)?;
     inner.images.insert(spec.image.clone());
     let id = inner.next_id();
@@ -105,20 +92,11 @@ fn check_name(inner: &Inner, spec: &SandboxSpec) -> Result<()> {
     Ok(())
 }
 
-/// Pretends to fetch an image that was not used before.
-async fn pull(state: &State, image: &str, notes: &Notes) -> Result<()> {
+fn check_image(image: &str) -> Result<()> {
     if image.is_empty() || image.starts_with("missing/") || image.contains("no-such") {
         let message = format!("the image {image} is not here and cannot be had");
         return Err(EngineError::new(FailureKind::ImageMissing, message)
             .with_hint("check its name; the demo engine takes any that is not called missing"));
-    }
-    if state.lock().images.contains(image) {
-        return Ok(());
-    }
-    let text = format!("pulling {image} (simulated)");
-    for layer in 1..=LAYERS {
-        notes.send(&text, LAYER_BYTES * layer, Some(LAYER_BYTES * LAYERS));
-        sleep(Duration::from_millis(3)).await;
     }
     Ok(())
 }

@@ -15,7 +15,6 @@ mod script;
 mod state;
 #[cfg(test)]
 mod tests;
-mod transfer;
 
 use std::sync::Arc;
 
@@ -24,14 +23,12 @@ use chrono::{DateTime, Utc};
 use futures_util::stream::BoxStream;
 
 use crate::domain::{
-    Changes, Check, Details, Ended, EngineEvent, EngineInfo, EngineKind, ExecId, ExecSpec, Execs,
-    FileEntry, HostName, Image, Process, Sample, Sandbox, SandboxId, SandboxPath, SandboxSpec,
-    TtySize,
+    Check, Details, Ended, EngineEvent, EngineInfo, EngineKind, ExecId, ExecSpec, Execs, FileEntry,
+    HostName, Image, Process, Sample, Sandbox, SandboxId, SandboxPath, SandboxSpec,
 };
-use crate::engine::{ByteStream, Engine, EngineError, Notes, Result, RunningExec, TreeStream};
-use crate::protocol::{FileOp, LifecycleOp, SessionInfo};
+use crate::engine::{ByteStream, Engine, Notes, Result, RunningExec};
+use crate::protocol::{FileOp, LifecycleOp};
 use state::{Control, State};
-use transfer::Staged;
 
 /// An engine that only pretends; clones share their sandboxes.
 #[derive(Clone)]
@@ -79,15 +76,13 @@ impl Engine for DemoEngine {
         Ok(sandboxes)
     }
 
-    async fn create(&self, spec: &SandboxSpec, notes: &Notes) -> Result<Sandbox> {
-        lifecycle::create(&self.state, spec, notes).await
+    async fn create(&self, spec: &SandboxSpec, _notes: &Notes) -> Result<Sandbox> {
+        lifecycle::create(&self.state, spec.clone())
     }
 
     async fn discard(&self, spec: &SandboxSpec) -> Result<()> {
-        let mut inner = self.state.lock();
-        inner
-            .sandboxes
-            .retain(|_, sandbox| sandbox.spec.token != spec.token);
+        let sandboxes = &mut self.state.lock().sandboxes;
+        sandboxes.retain(|_, sandbox| sandbox.spec.token != spec.token);
         Ok(())
     }
 
@@ -109,11 +104,6 @@ impl Engine for DemoEngine {
         let id = &sandbox.reference.id;
         self.state
             .with(id, |sandbox, _| introspect::disk_use(sandbox))
-    }
-
-    async fn changes(&self, id: &SandboxId) -> Result<Changes> {
-        self.state
-            .with(id, |sandbox, _| Ok(introspect::changes(sandbox)))
     }
 
     async fn images(&self) -> Result<Vec<Image>> {
@@ -145,11 +135,6 @@ impl Engine for DemoEngine {
         })
     }
 
-    async fn resize(&self, _terminal: &str, _size: TtySize) -> Result<()> {
-        // The simulated programs never ask for the size.
-        Ok(())
-    }
-
     async fn samples(&self, sandbox: &Sandbox) -> Result<BoxStream<'static, Result<Sample>>> {
         samples::watch(Arc::clone(&self.state), sandbox.reference.id.clone())
     }
@@ -173,7 +158,7 @@ impl Engine for DemoEngine {
         limit: Option<u64>,
     ) -> Result<ByteStream> {
         let bytes = self.state.with(id, |sandbox, _| sandbox.files.read(path))?;
-        Ok(transfer::stream_file(&bytes, limit))
+        Ok(files::stream_file(&bytes, limit))
     }
 
     async fn write(
@@ -185,30 +170,8 @@ impl Engine for DemoEngine {
     ) -> Result<()> {
         self.state
             .with(id, |sandbox, _| sandbox.files.check_file(path))?;
-        let bytes = transfer::collect(path, content).await?;
+        let bytes = files::collect(path, content).await?;
         self.state
             .with(id, |sandbox, _| sandbox.files.put(path, mode, bytes))
-    }
-
-    async fn pack(&self, id: &SandboxId, path: &SandboxPath) -> Result<TreeStream> {
-        self.state
-            .with(id, |sandbox, _| transfer::pack(&sandbox.files, path))
-    }
-
-    async fn unpack(&self, id: &SandboxId, path: &SandboxPath, tree: TreeStream) -> Result<()> {
-        self.state.with(id, |_, _| Ok(()))?;
-        let staged = Staged::collect(path, tree).await?;
-        self.state
-            .with(id, |sandbox, _| staged.unpack(&mut sandbox.files, path))
-    }
-
-    async fn sessions(&self, id: &SandboxId) -> Result<Vec<SessionInfo>> {
-        // A demonstration keeps none.
-        self.state.with(id, |_, _| Ok(Vec::new()))
-    }
-
-    async fn drop_session(&self, id: &SandboxId, name: &str) -> Result<()> {
-        let missing = || EngineError::not_found(format!("the session {name}"));
-        self.state.with(id, |_, _| Err(missing()))
     }
 }

@@ -9,7 +9,7 @@ use futures_util::stream::{self, BoxStream};
 use tokio::time::sleep;
 
 use super::state::{Simulated, State};
-use crate::domain::{Network, Phase, Sample, SandboxId};
+use crate::domain::{Phase, Sample, SandboxId};
 use crate::engine::Result;
 
 /// How often a sample is taken.
@@ -50,10 +50,6 @@ fn sample(sandbox: &Simulated, taken: u64) -> Sample {
         _ if sandbox.execs.is_empty() => 0.1,
         _ => 0.6,
     };
-    let traffic = match sandbox.spec.network {
-        Network::None => 0,
-        Network::Default | Network::Named(_) => taken * 1500,
-    };
     let ceiling = limits.memory_bytes.unwrap_or(DEFAULT_MEMORY);
     Sample {
         at: Utc::now(),
@@ -62,8 +58,8 @@ fn sample(sandbox: &Simulated, taken: u64) -> Sample {
         memory_bytes: ceiling / 8 + ceiling / 4_000 * wave,
         memory_limit_bytes: limits.memory_bytes,
         pids: sandbox.execs.len() as u64 + 1,
-        net_rx_bytes: traffic,
-        net_tx_bytes: traffic / 3,
+        net_rx_bytes: 0,
+        net_tx_bytes: 0,
         disk_bytes: None,
     }
 }

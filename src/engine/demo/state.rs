@@ -34,8 +34,6 @@ pub(super) struct Simulated {
     pub(super) sandbox: Sandbox,
     pub(super) spec: SandboxSpec,
     pub(super) files: FileTree,
-    /// The files as they were first.
-    pub(super) original: FileTree,
     /// Running execs by process number; each is one process.
     pub(super) execs: BTreeMap<u32, Exec>,
     pub(super) death: Option<Death>,
@@ -98,10 +96,8 @@ impl Inner {
 
 impl Simulated {
     pub(super) fn new(host: &HostName, id: SandboxId, spec: SandboxSpec) -> Self {
-        let files = FileTree::new(&spec.work_dir);
         Self {
-            original: files.clone(),
-            files,
+            files: FileTree::new(&spec.work_dir),
             sandbox: sandbox_of(SandboxRef::new(host.clone(), id), &spec),
             spec,
             execs: BTreeMap::new(),

@@ -85,6 +85,14 @@ pub async fn c07_ends_are_told_apart(fixture: &Fixture) {
     ] {
         assert_eq!(bench.sh(script).await.end.ended, ended, "{script}");
     }
+    bench
+        .write(b"/workspace/plain", "text")
+        .await
+        .expect("a write");
+    assert_eq!(
+        bench.run(&["/workspace/plain"]).await.end.ended,
+        Ended::Code(126)
+    );
     c07_codes_are_told(fixture).await;
 }
 
@@ -107,14 +115,6 @@ pub async fn c07_codes_are_told(fixture: &Fixture) {
         (Ended::Code(127), &b""[..])
     );
     assert!(String::from_utf8_lossy(&unknown.err).contains("nonsense-command"));
-    bench
-        .write(b"/workspace/plain", "text")
-        .await
-        .expect("a write");
-    assert_eq!(
-        bench.run(&["/workspace/plain"]).await.end.ended,
-        Ended::Code(126)
-    );
     assert_eq!(bench.run(&["true"]).await.end.ended, Ended::Code(0));
 }
 

@@ -170,9 +170,6 @@ pub async fn c04_errors_have_their_kind(fixture: &Fixture) {
             kind(&engine.write(&nobody, &path, None, pieces("x")).await),
             unknown
         );
-        assert_eq!(kind(&engine.pack(&nobody, &path).await), unknown);
-        assert_eq!(kind(&engine.sessions(&nobody).await), unknown);
-        assert_eq!(kind(&engine.drop_session(&nobody, "s").await), unknown);
         let mut gone = bench.sandbox.clone();
         gone.reference.id = nobody;
         let first = match engine.samples(&gone).await {

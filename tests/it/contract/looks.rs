@@ -2,6 +2,7 @@
 
 use chrono::Utc;
 use sandtop::domain::{Change, ChangeKind, Changes, EngineEventKind, FileKind, Process, SandboxId};
+use sandtop::engine::EngineError;
 use sandtop::protocol::{FailureKind, FileOp, LifecycleOp};
 
 use crate::support::{Bench, Fixture, exec_spec, finish, kind, noise, refused, sandbox_path, soon};
@@ -79,11 +80,20 @@ pub async fn c21_only_running_sandboxes_have_processes(fixture: &Fixture) {
     let engine = &fixture.engine;
     let unknown = Some(FailureKind::NotFound);
     assert_eq!(kind(&engine.processes(&nobody).await), unknown);
-    assert_eq!(kind(&engine.changes(&nobody).await), unknown);
+}
+
+/// Asks what has changed.
+pub async fn try_changes(fixture: &Fixture) -> EngineError {
+    let bench = fixture.sandbox().await;
+    let told = soon("changes", fixture.engine.changes(&bench.id)).await;
+    told.expect_err("an error")
 }
 
 pub async fn c22_changes_are_told(fixture: &Fixture) {
     let bench = fixture.sandbox().await;
+    let nobody = SandboxId::new("0123456789abcdef");
+    let unknown = fixture.engine.changes(&nobody).await;
+    assert_eq!(kind(&unknown), Some(FailureKind::NotFound));
     let fresh = changes(&bench).await;
     assert_eq!(words(&fresh), Vec::<String>::new());
     assert!(!fresh.looked_at.is_empty());

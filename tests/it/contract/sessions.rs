@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sandtop::domain::Ended;
+use sandtop::domain::{Ended, SandboxId};
 use sandtop::engine::EngineError;
 use sandtop::protocol::FailureKind;
 
@@ -68,6 +68,10 @@ pub async fn c19_sessions_survive_a_timeout(fixture: &Fixture) {
 pub async fn c19_sessions_are_listed_and_dropped(fixture: &Fixture) {
     let bench = fixture.sandbox().await;
     let engine = &fixture.engine;
+    let nobody = SandboxId::new("0123456789abcdef");
+    let unknown = Some(FailureKind::NotFound);
+    assert_eq!(kind(&engine.sessions(&nobody).await), unknown);
+    assert_eq!(kind(&engine.drop_session(&nobody, "s").await), unknown);
     run(&bench, "here", &["cd /tmp"]).await;
     run(&bench, "there", &["export A=1"]).await;
     let sessions = soon("sessions", engine.sessions(&bench.id))

@@ -83,7 +83,7 @@ fn tick(state: &mut AppState, now: DateTime<Utc>) -> Vec<Effect> {
     navigate::follow_selection(state);
     on_overlay::tick(state);
     let mut effects = guarding::tick(state);
-    effects.extend(run_program::look(state));
+    effects.extend(run_program::analyse(state));
     if state.editor.changed_since_recovery() {
         effects.push(Effect::Recovery(state.editor.recovery()));
     }

@@ -189,7 +189,7 @@ impl AppState {
             None => Banner::Hidden,
         };
         let view = &self.view;
-        layout::divide(view.size, view.focus, (view.zoom, view.split), banner)
+        layout::divide(view.size, view.focus, view.zoom, view.split, banner)
     }
 
     /// Returns what an overlay may look at.

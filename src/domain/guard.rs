@@ -129,7 +129,7 @@ impl Guard {
     }
 
     /// Takes a sample. A clock that jumps, or stats that stayed away, start the time anew.
-    pub fn look(&mut self, rule: &GuardRule, value: f64, at: DateTime<Utc>) -> Option<Turn> {
+    pub fn check(&mut self, rule: &GuardRule, value: f64, at: DateTime<Utc>) -> Option<Turn> {
         let known = self.last.replace(at);
         let is_broken = known.is_some_and(|last| at < last || at - last > SILENCE);
         if is_broken || !self.would_turn(rule, value) {
@@ -186,7 +186,7 @@ mod tests {
     fn turns(values: impl IntoIterator<Item = f64>) -> Vec<(i64, Turn)> {
         let mut guard = Guard::default();
         let looks = (0..).zip(values);
-        let turn = |(second, value)| Some((second, guard.look(&RULE, value, at(second))?));
+        let turn = |(second, value)| Some((second, guard.check(&RULE, value, at(second))?));
         looks.filter_map(turn).collect()
     }
 
@@ -214,10 +214,10 @@ mod tests {
     fn a_clock_that_jumps_and_figures_that_stay_away_raise_nothing() {
         for jump in [3600, -3600, 31] {
             let mut guard = Guard::default();
-            assert_eq!(guard.look(&RULE, 99.0, at(0)), None);
-            assert_eq!(guard.look(&RULE, 99.0, at(jump)), None, "{jump}");
-            assert_eq!(guard.look(&RULE, 99.0, at(jump + 9)), None);
-            let raised = guard.look(&RULE, 99.0, at(jump + 10));
+            assert_eq!(guard.check(&RULE, 99.0, at(0)), None);
+            assert_eq!(guard.check(&RULE, 99.0, at(jump)), None, "{jump}");
+            assert_eq!(guard.check(&RULE, 99.0, at(jump + 9)), None);
+            let raised = guard.check(&RULE, 99.0, at(jump + 10));
             assert_eq!(raised, Some(Turn::Raised));
             assert!(guard.is_raised());
         }

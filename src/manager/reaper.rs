@@ -217,7 +217,7 @@ impl<'a> Round<'a> {
     async fn claim(&self, sandbox: &Sandbox, reason: Reason) -> Result<Intent, Failure> {
         let again = self
             .seen
-            .look_again(self.context, self.host, &sandbox.reference);
+            .reload_one(self.context, self.host, &sandbox.reference);
         let again = again.await?;
         let Some(found) = again.sandboxes.first() else {
             return Err(spared("somebody else removed it"));

@@ -71,7 +71,7 @@ impl UsageSnapshot {
 
     /// Looks again at one of the sandboxes: a list, and what the engine saw since the first look. An open run needs no look:
     /// the store grants no claim on its sandbox.
-    pub(super) async fn look_again(
+    pub(super) async fn reload_one(
         &self,
         context: &Context,
         host: &Host,

@@ -35,7 +35,8 @@ pub(super) enum Done {
 pub(super) fn perform(
     effect: Effect,
     handle: Option<&ManagerHandle>,
-    (recovery, library): (&Recovery, &Library),
+    recovery: &Recovery,
+    library: &Library,
 ) -> Done {
     match effect {
         Effect::Submit(request) => submit(handle, request),

@@ -260,11 +260,7 @@ impl Loop {
             if lends {
                 self.let_go();
             }
-            let done = perform(
-                effect,
-                self.handle.as_ref(),
-                (&self.recovery, &self.library),
-            );
+            let done = perform(effect, self.handle.as_ref(), &self.recovery, &self.library);
             if lends {
                 self.come_back();
             }

@@ -63,7 +63,7 @@ impl<'a> EditorPane<'a> {
             return None;
         }
         let buffer = self.state.current();
-        let view = buffer.look(area.width, area.height);
+        let view = buffer.fit_view(area.width, area.height);
         let (row, at) = buffer.text.cursor();
         let column = column_of(buffer.text.line(row), at);
         let x = u16::try_from(column.checked_sub(view.left)?).ok()?;
@@ -201,7 +201,7 @@ impl Widget for EditorPane<'_> {
             return;
         }
         let buffer = self.state.current();
-        let view = buffer.look(area.width, area.height);
+        let view = buffer.fit_view(area.width, area.height);
         let selection = buffer.text.selection();
         let lines = buffer.text.lines().iter().enumerate().skip(view.top);
         for ((number, line), area) in lines.zip(area.rows()) {

@@ -230,7 +230,7 @@ async fn a_buffer_runs_and_its_output_streams_in() {
     flow.keys("enter f9").await;
     flow.until("six times seven").await;
     flow.keys("esc 3").await;
-    // The simulated Python knows no imports, which the buffer begins with.
+    // The text that the buffer began with runs as well.
     flow.until("hello from the demo").await;
 }
 

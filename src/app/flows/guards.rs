@@ -26,11 +26,11 @@ pub(crate) fn sampled(state: &mut AppState, sandbox: &SandboxRef, sample: &Sampl
         return Vec::new();
     };
     let figures = figures(sample, &row.sandbox.limits);
-    let looks = figures.into_iter().filter_map(|(what, value)| {
+    let effects = figures.into_iter().filter_map(|(what, value)| {
         let value = value?;
-        Some(look(state, sandbox, (what, value), sample.at))
+        Some(check(state, sandbox, what, value, sample.at))
     });
-    looks.collect::<Vec<_>>().into_iter().flatten().collect()
+    effects.collect::<Vec<_>>().into_iter().flatten().collect()
 }
 
 /// Puts figures in percent of their limits; what has no limit or is not known is not guarded.
@@ -127,16 +127,18 @@ pub(crate) fn tick(state: &mut AppState) -> Vec<Effect> {
     for sandbox in &known {
         let bytes = printed.get(sandbox).copied().unwrap_or(0) as f64;
         let on_record = state.guards.rates.get(sandbox).copied().unwrap_or(0.0);
-        let rate = (Guarded::Output, bytes / seconds + on_record);
-        effects.extend(look(state, sandbox, rate, now));
+        let rate = bytes / seconds + on_record;
+        effects.extend(check(state, sandbox, Guarded::Output, rate, now));
     }
     effects
 }
 
-fn look(
+/// Holds a figure against its rule.
+fn check(
     state: &mut AppState,
     sandbox: &SandboxRef,
-    (what, value): (Guarded, f64),
+    what: Guarded,
+    value: f64,
     at: DateTime<Utc>,
 ) -> Vec<Effect> {
     let Some(rule) = state.settings.config.guards.on(what) else {
@@ -144,7 +146,7 @@ fn look(
     };
     let key = (sandbox.clone(), what);
     let guard = state.guards.guards.entry(key).or_default();
-    match guard.look(&rule, value, at) {
+    match guard.check(&rule, value, at) {
         Some(Turn::Raised) => raise(state, sandbox, what, &rule),
         Some(Turn::Lowered) | None => Vec::new(),
     }

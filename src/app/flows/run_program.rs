@@ -99,12 +99,12 @@ fn program(state: &mut AppState, code: String, language: Language) -> Program {
 }
 
 /// Asks what is known of the current buffer's code if that has changed: findings, and packages in the selected sandbox.
-pub(crate) fn look(state: &mut AppState) -> Vec<Effect> {
+pub(crate) fn analyse(state: &mut AppState) -> Vec<Effect> {
     let selected = state.sandboxes.selected();
     let running = selected.filter(|row| row.sandbox.phase == Phase::Running);
     let sandbox = running.map(|row| Box::new(row.sandbox.clone()));
     let reference = sandbox.as_ref().map(|sandbox| &sandbox.reference);
-    let Some((buffer, code, language)) = state.editor.to_look_at(reference) else {
+    let Some((buffer, code, language)) = state.editor.to_analyse(reference) else {
         return Vec::new();
     };
     let command = Command::Analyse {
@@ -117,7 +117,7 @@ pub(crate) fn look(state: &mut AppState) -> Vec<Effect> {
 /// Starts what is ready.
 pub(crate) fn start(state: &mut AppState, run: ProgramRun, prepared: Prepared) -> Vec<Effect> {
     if prepared.cache == CacheUse::Miss {
-        state.editor.look_again();
+        state.editor.invalidate_analysis();
     }
     if let Some(words) = worst(&prepared.findings) {
         state.say(Tone::Bad, words);

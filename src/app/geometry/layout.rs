@@ -224,12 +224,7 @@ impl Banner {
 
 /// Divides the screen; `None` if it is too small.
 #[must_use]
-pub fn divide(
-    area: Rect,
-    focus: Pane,
-    (zoom, split): (bool, Split),
-    banner: Banner,
-) -> Option<Areas> {
+pub fn divide(area: Rect, focus: Pane, zoom: bool, split: Split, banner: Banner) -> Option<Areas> {
     if area.width < LEAST.0 || area.height < LEAST.1 {
         return None;
     }
@@ -345,7 +340,7 @@ mod tests {
                 let area = Rect::new(0, 0, width, height);
                 for banner in [Banner::Hidden, Banner::Shown] {
                     let areas =
-                        divide(area, focus, (false, Split::default()), banner).expect("areas");
+                        divide(area, focus, false, Split::default(), banner).expect("areas");
                     let cells: u32 = areas.panes.iter().map(|(_, pane)| pane.area()).sum();
                     assert_eq!(
                         cells + areas.banner.area() + u32::from(width) * 2,
@@ -358,12 +353,7 @@ mod tests {
         }
         let small = Rect::new(0, 0, 59, 16);
         assert_eq!(
-            divide(
-                small,
-                Pane::Files,
-                (false, Split::default()),
-                Banner::Hidden
-            ),
+            divide(small, Pane::Files, false, Split::default(), Banner::Hidden),
             None
         );
     }

@@ -77,7 +77,7 @@ fn succeeded(state: &mut AppState, reply_to: ReplyTo, reply: Reply, label: &str)
             state.sandboxes.select(sandbox.reference);
         }
         (ReplyTo::Analysis(buffer), Reply::Analysis(analysis)) => {
-            state.editor.looked_at(buffer, *analysis);
+            state.editor.on_analysis(buffer, *analysis);
         }
         (ReplyTo::AfterSave(sandbox, path), Reply::Entry(entry)) => {
             edit_file::after_save(state, sandbox, path, &entry);
@@ -86,7 +86,7 @@ fn succeeded(state: &mut AppState, reply_to: ReplyTo, reply: Reply, label: &str)
             state.open(Overlay::Packages(Box::new(PackagesPanel { all, at: 0 })));
         }
         (ReplyTo::Packages, Reply::PackagesRemoved(cleared)) => {
-            state.editor.look_again();
+            state.editor.invalidate_analysis();
             let (tone, words) = describe_removal(&cleared);
             state.say(tone, words);
             state.want([packages::request(&state.settings.host)]);

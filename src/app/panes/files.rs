@@ -199,7 +199,7 @@ impl FilesState {
         self.page = page;
         let len = self.listing.len();
         if self.cursor.on_action(action, len, page) {
-            return self.look();
+            return self.ask_missing_preview();
         }
         match action {
             Action::Open => self.open(),
@@ -290,7 +290,7 @@ impl FilesState {
                 offset: old.map_or(0, |old| old.offset),
             });
         }
-        self.look()
+        self.ask_missing_preview()
     }
 
     /// Lists again, because something in the sandbox was changed; many changes at once ask once.
@@ -311,7 +311,7 @@ impl FilesState {
     /// Moves the list under the mouse wheel.
     pub fn scroll(&mut self, lines: isize) -> Vec<Intent> {
         self.cursor.scroll(lines, self.listing.len(), self.page);
-        self.look()
+        self.ask_missing_preview()
     }
 
     fn turn_preview(&mut self, lines: isize) -> Vec<Intent> {
@@ -334,6 +334,6 @@ impl FilesState {
         if let Some(row) = self.cursor.row_at(row, len) {
             self.cursor.select(row, len, self.page);
         }
-        self.look()
+        self.ask_missing_preview()
     }
 }

@@ -68,7 +68,7 @@ pub(super) fn read(
                 drop(parsed);
                 text = Cow::Owned(repaired);
             }
-            _ => return Ok(look(&parsed, findings)),
+            _ => return Ok(examine(&parsed, findings)),
         }
     }
     Err(TooDeep)
@@ -89,7 +89,7 @@ fn parse<'a>(allocator: &'a Allocator, source: &'a str, dialect: Dialect) -> Par
         .parse()
 }
 
-fn look(parsed: &ParserReturn<'_>, findings: &mut Findings<'_>) -> Needs {
+fn examine(parsed: &ParserReturn<'_>, findings: &mut Findings<'_>) -> Needs {
     let mut names = names::Names::default();
     names.visit_program(&parsed.program);
     let mut imports = imports::Imports::new(&names);

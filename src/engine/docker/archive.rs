@@ -35,7 +35,7 @@ pub(super) async fn pack(
     id: &SandboxId,
     path: &SandboxPath,
 ) -> Result<Option<TreeStream>> {
-    let Some((words, seen)) = look(client, id, path).await else {
+    let Some((words, seen)) = stat_file(client, id, path).await else {
         return Ok(None);
     };
     let stat = FileOp::Stat(path.clone());
@@ -61,7 +61,11 @@ pub(super) async fn pack(
 }
 
 /// Size and time of a big file as the engine sees it, with its path as text.
-async fn look(client: &Client, id: &SandboxId, path: &SandboxPath) -> Option<(String, PlainFile)> {
+async fn stat_file(
+    client: &Client,
+    id: &SandboxId,
+    path: &SandboxPath,
+) -> Option<(String, PlainFile)> {
     let words = std::str::from_utf8(path.as_bytes()).ok()?.to_owned();
     let seen = plain_file(client, id, &words).await?;
     is_worth_it(client, seen.size).then_some((words, seen))

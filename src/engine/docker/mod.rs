@@ -320,8 +320,8 @@ impl Engine for DockerEngine {
         let (client, guests) = self.connected().await?;
         match guests.file(id, op).await {
             Err(error) if error.kind == FailureKind::Conflict => {
-                let looked = paused_files::look(client, id, op).await;
-                looked.unwrap_or(Err(error))
+                let found = paused_files::apply(client, id, op).await;
+                found.unwrap_or(Err(error))
             }
             done => done,
         }

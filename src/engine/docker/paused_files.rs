@@ -35,7 +35,7 @@ struct Disk<'a> {
 }
 
 /// Lists a folder or tells about a file; `None` where that is not for the engine to do.
-pub(super) async fn look(
+pub(super) async fn apply(
     client: &Client,
     id: &SandboxId,
     op: &FileOp,

@@ -10,7 +10,7 @@ use crate::guest::wire::report::ExecLine;
 use crate::guest::wire::{Call, Trailer};
 
 /// Asks the guest.
-pub(super) async fn look(guests: &Guests, id: &SandboxId) -> Result<Execs> {
+pub(super) async fn list(guests: &Guests, id: &SandboxId) -> Result<Execs> {
     let text = guests.output(id, &Call::Execs).await?;
     Ok(read(&text))
 }

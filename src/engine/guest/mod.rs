@@ -131,7 +131,7 @@ impl Guests {
 
     /// Tells which execs run, and how others ended.
     pub(super) async fn execs(&self, id: &SandboxId) -> Result<Execs> {
-        execs::look(self, id).await
+        execs::list(self, id).await
     }
 
     /// Tells a terminal its size.

@@ -41,7 +41,7 @@ impl Known {
 
 impl EditorState {
     /// Returns the current buffer's number, text and language if they have changed since they were looked at.
-    pub fn to_look_at(&mut self, sandbox: Option<&SandboxRef>) -> Option<(u64, String, Language)> {
+    pub fn to_analyse(&mut self, sandbox: Option<&SandboxRef>) -> Option<(u64, String, Language)> {
         let buffer = self.current_mut();
         let asked = (
             buffer.text.state(),
@@ -64,14 +64,14 @@ impl EditorState {
     }
 
     /// Has everything looked at again: packages came or went.
-    pub fn look_again(&mut self) {
+    pub fn invalidate_analysis(&mut self) {
         for buffer in &mut self.buffers {
             buffer.known.asked = None;
         }
     }
 
     /// Takes what was found out about a buffer.
-    pub fn looked_at(&mut self, id: u64, analysis: Analysis) {
+    pub fn on_analysis(&mut self, id: u64, analysis: Analysis) {
         let buffer = self.buffers.iter_mut().find(|buffer| buffer.id == id);
         if let Some(buffer) = buffer {
             buffer.known.analysis = analysis;

@@ -24,7 +24,7 @@ pub struct View {
 
 impl Buffer {
     /// Fits the view to an area, with the cursor in it unless the mouse scrolled away, and remembers it.
-    pub fn look(&self, width: u16, height: u16) -> View {
+    pub fn fit_view(&self, width: u16, height: u16) -> View {
         let mut view = self.view.get();
         view.gutter = gutter(self.text.lines().len(), width);
         view.height = height;

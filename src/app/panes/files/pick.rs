@@ -9,7 +9,7 @@ impl FilesState {
     /// Changes what is shown or marked.
     pub(super) fn choose(&mut self, change: impl FnOnce(&mut Listing)) -> Vec<Intent> {
         self.reselect(change);
-        self.look()
+        self.ask_missing_preview()
     }
 
     /// Changes what is shown and keeps the selection on its name.
@@ -26,7 +26,7 @@ impl FilesState {
             self.listing.toggle_mark(&name);
             self.cursor.down(self.listing.len(), self.page);
         }
-        self.look()
+        self.ask_missing_preview()
     }
 
     pub(super) fn back(&mut self) -> Vec<Intent> {
@@ -84,7 +84,7 @@ impl FilesState {
     }
 
     /// Asks for a preview of the selected file unless it is there.
-    pub(super) fn look(&mut self) -> Vec<Intent> {
+    pub(super) fn ask_missing_preview(&mut self) -> Vec<Intent> {
         self.drop_other_preview();
         if self.peek.preview.is_some() {
             return Vec::new();

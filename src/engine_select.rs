@@ -1,7 +1,7 @@
 //! Chooses the engine: the one asked for, else Docker if it answers, else the local one.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ pub(crate) async fn host(config: &Config, state: Option<&Path>) -> Result<Host, 
         environment,
     };
     match config.engine {
-        Some(EngineKind::Demo) => Ok(demo()),
+        Some(EngineKind::Demo) => Ok(env.demo()),
         Some(EngineKind::Docker) => Ok(env.docker(env.endpoint()?)),
         Some(EngineKind::Local) => env.local("it was asked for"),
         None => env.first_that_answers().await,
@@ -54,16 +54,34 @@ fn name() -> HostName {
     HostName::new(cli::HOST)
 }
 
-fn demo() -> Host {
-    Host {
-        engine: Arc::new(DemoEngine::with_samples(name())),
-        name: name(),
-        slots: None,
-        engine_key: "demo".to_owned(),
-    }
-}
-
 impl EngineEnv<'_> {
+    fn demo(&self) -> Host {
+        Host {
+            engine: Arc::new(DemoEngine::with_samples(name())),
+            name: name(),
+            slots: None,
+            engine_key: "demo".to_owned(),
+            protected: self.protected(),
+        }
+    }
+
+    /// Finds what no sandbox may see: whoever writes there controls the engine or other sandboxes.
+    fn protected(&self) -> Vec<PathBuf> {
+        let sockets = Endpoint::usual_sockets(&self.environment).into_iter();
+        let used = match self.endpoint() {
+            Ok(Endpoint::Unix(path)) => Some(path),
+            Ok(Endpoint::Tcp(_)) | Err(_) => None,
+        };
+        let state = self.state.map(Path::to_owned);
+        let paths = sockets
+            .chain(used)
+            .filter(|path| path.exists())
+            .chain(state);
+        // Mounts are judged by their real paths.
+        let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
+        paths.map(real).collect()
+    }
+
     fn endpoint(&self) -> Result<Endpoint, Failure> {
         let given = self.config.docker_host.as_deref();
         Ok(Endpoint::find(given, &self.environment)?)
@@ -94,12 +112,13 @@ impl EngineEnv<'_> {
             engine,
             slots: self.slots(&engine_key),
             engine_key,
+            protected: self.protected(),
         }
     }
 
     fn local(&self, why: &str) -> Result<Host, Failure> {
         let state = self.state.ok_or_else(|| {
-            let message = "the local engine has no engine_key to keep its sandboxes";
+            let message = "the local engine has no folder to keep its sandboxes in";
             Failure::new(FailureKind::Denied, message)
                 .with_hint("make the state directory writable, or set XDG_STATE_HOME")
         })?;
@@ -111,6 +130,7 @@ impl EngineEnv<'_> {
             engine: Arc::new(engine),
             slots: self.slots(&engine_key),
             engine_key,
+            protected: self.protected(),
         })
     }
 
@@ -121,7 +141,7 @@ impl EngineEnv<'_> {
     }
 
     /// Names the folder where processes that share an engine reserve places for new sandboxes.
-    fn slots(&self, engine_key: &str) -> Option<std::path::PathBuf> {
+    fn slots(&self, engine_key: &str) -> Option<PathBuf> {
         Some(self.state?.join("slots").join(engine_key))
     }
 }

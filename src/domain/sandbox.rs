@@ -144,6 +144,16 @@ pub enum MountError {
     /// The host path would give the sandbox the host.
     #[error("mounting {0} would hand the host to the sandbox; mount a folder of your own instead")]
     Dangerous(String),
+    /// The host path holds what must stay out of reach.
+    #[error(
+        "mounting {source_path} would show {held} to the sandbox; mount only the folder that it needs"
+    )]
+    Holds {
+        /// What was to be mounted.
+        source_path: String,
+        /// What is in it.
+        held: String,
+    },
     /// The target hides what the sandbox needs.
     #[error(
         "nothing can be mounted on {0} in a sandbox; choose a folder below /mnt or the work directory"
@@ -204,6 +214,24 @@ impl Mount {
             return Err(MountError::Target(target));
         }
         Ok(())
+    }
+}
+
+impl Mount {
+    /// Refuses mounts that are, hold or lie in one of some paths: an engine's socket, sandtop's own state.
+    ///
+    /// # Errors
+    /// The mount would show one of them.
+    pub fn check_against(&self, protected: &[PathBuf]) -> Result<(), MountError> {
+        let source = normalise(&self.source);
+        let shown = |path: &&PathBuf| path.starts_with(&source) || source.starts_with(path);
+        match protected.iter().find(shown) {
+            None => Ok(()),
+            Some(held) => Err(MountError::Holds {
+                source_path: self.source.display().to_string(),
+                held: held.display().to_string(),
+            }),
+        }
     }
 }
 
@@ -339,6 +367,18 @@ mod tests {
                 "{source}: {parsed:?}"
             );
         }
+    }
+
+    #[test]
+    fn mounts_that_show_what_is_protected_are_refused() {
+        let protected = [PathBuf::from("/home/a/.local/state/sandtop")];
+        let check = |source: &str| {
+            let mount = Mount::parse(&format!("{source}:/mnt/x")).expect("a mount");
+            mount.check_against(&protected).is_err()
+        };
+        assert!(check("/home") && check("/home/a/") && check("/home/a/.local/state/sandtop"));
+        assert!(check("/home/a/.local/state/sandtop/local") && check("/home/b/../a/.local"));
+        assert!(!check("/home/a/project") && !check("/home/a/.local/state/sandtop2"));
     }
 
     #[test]

@@ -39,6 +39,7 @@ pub mod demo;
 pub mod docker;
 mod error;
 mod guest;
+mod host_mounts;
 pub mod local;
 mod posture;
 

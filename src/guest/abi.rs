@@ -21,6 +21,7 @@ pub(crate) mod call {
     pub(crate) const OPEN_TREE: c_long = 428;
     pub(crate) const MOVE_MOUNT: c_long = 429;
     pub(crate) const CLOSE_RANGE: c_long = 436;
+    pub(crate) const OPENAT2: c_long = 437;
     pub(crate) const MOUNT_SETATTR: c_long = 442;
 }
 
@@ -74,6 +75,8 @@ pub(crate) const MS_REC: c_ulong = 0x4000;
 pub(crate) const MS_PRIVATE: c_ulong = 1 << 18;
 pub(crate) const MNT_DETACH: c_int = 2;
 pub(crate) const OPEN_TREE_CLONE: c_uint = 1;
+/// For `openat2`: no link on the way is followed.
+pub(crate) const RESOLVE_NO_SYMLINKS: u64 = 4;
 pub(crate) const MOVE_MOUNT_F_EMPTY_PATH: c_uint = 4;
 
 pub(crate) const AT_FDCWD: c_int = -100;
@@ -139,6 +142,9 @@ pub(crate) type RLimit = [u64; 2];
 
 /// `struct winsize`: rows, columns, and pixels that nobody uses.
 pub(crate) type WinSize = [u16; 4];
+
+/// `struct open_how`: flags, mode, how the path is resolved.
+pub(crate) type OpenHow = [u64; 3];
 
 /// `struct mount_attr`: flags to set, flags to clear, how mounts spread, a user namespace.
 pub(crate) type MountAttr = [u64; 4];

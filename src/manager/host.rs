@@ -18,6 +18,8 @@ pub struct Host {
     pub slots: Option<PathBuf>,
     /// Names the engine and the scope in the store, which several of them share.
     pub engine_key: String,
+    /// What no sandbox may see of this machine: the engine's socket, sandtop's own state.
+    pub protected: Vec<PathBuf>,
 }
 
 impl Host {

@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 
 use super::context::Context;
 use super::host::{LOOK_UP, within};
-use super::{Host, deaths, news, slots};
+use super::{Host, deaths, mounts, news, slots};
 use crate::domain::{HostName, RequestId, Sandbox, SandboxRef, SandboxSpec};
 use crate::engine::Notes;
 use crate::protocol::{Event, Failure, FailureKind, LifecycleOp, Reply};
@@ -58,6 +58,7 @@ pub(super) async fn create_sandbox(
     spec: &SandboxSpec,
 ) -> Result<Sandbox, Failure> {
     let host = context.host(host)?;
+    let spec = &mounts::resolve(host, spec).await?;
     let (notes, mut heard) = mpsc::channel(16);
     let reserved = slots::reserve(
         &host.engine,

@@ -15,6 +15,7 @@ mod file_streams;
 mod host;
 mod host_tree;
 mod lifecycle;
+mod mounts;
 mod news;
 mod package_cache;
 mod programs;

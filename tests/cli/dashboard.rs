@@ -26,6 +26,8 @@ fn the_mouse_chooses_rows_and_keys() {
     terminal.click("demo-node");
     terminal.type_in("4");
     terminal.until_seen("demo-node:/workspace");
+    // The hints move with the focus.
+    terminal.until_seen("┏ 4 Files");
     terminal.click("help");
     terminal.until_seen("Keys: arrows scroll");
     terminal.escape("Keys: arrows scroll");

@@ -356,7 +356,14 @@ fn mounts_that_hand_over_the_host_are_refused() {
             "{mount}"
         );
     }
-    let own = format!("{}:/data:ro", place.home.path().display());
+    // The state directory is in it, where other sandboxes can be reached.
+    let home = format!("{}:/data:ro", place.home.path().display());
+    place
+        .run(&["create", "--mount", &home])
+        .exits(5)
+        .says("state");
+    fs::create_dir(place.path("project")).unwrap();
+    let own = format!("{}:/data:ro", place.path("project").display());
     place.run(&["create", "--mount", &own]).ok();
 }
 

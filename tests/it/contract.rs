@@ -13,6 +13,7 @@ mod frozen;
 mod isolation;
 mod lives;
 mod looks;
+mod mounts;
 mod outages;
 mod package_sets;
 mod packed;
@@ -191,11 +192,13 @@ facts! {
     packed::what_is_wrong_with_an_image_is_told;
     packed::an_image_is_chosen_by_processor_and_name;
     frozen::c26_who_still_looks_when_it_thaws_is_limited_like_the_others;
+    mounts::a_mount_that_became_a_link_is_not_followed;
 }
 
 facts! {
     docker_facts docker [#[ignore = "needs Docker: tests/run"]]
     isolation::default_sandboxes_have_no_gap_but_the_disk;
+    mounts::a_mount_that_became_a_link_is_not_followed;
 }
 
 fn assert_unsupported(error: &EngineError) {

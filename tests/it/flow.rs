@@ -68,6 +68,7 @@ impl Flow {
             name: name.clone(),
             slots: None,
             engine_key: "demo".into(),
+            protected: Vec::new(),
         };
         let behind = Options {
             max_sandboxes: config.manager.max_sandboxes,

@@ -34,7 +34,25 @@ impl fmt::Display for Endpoint {
     }
 }
 
+/// Where Docker listens unless told otherwise.
+const DEFAULT_SOCKET: &str = "/var/run/docker.sock";
+
 impl Endpoint {
+    /// Lists where engines of this user and machine listen: Docker's default, rootless, Docker Desktop.
+    #[must_use]
+    pub fn usual_sockets(environment: &BTreeMap<String, String>) -> Vec<PathBuf> {
+        let below = |variable: &str, path: &str| {
+            let folder = environment.get(variable)?;
+            Some(Path::new(folder).join(path))
+        };
+        let rootless = below("XDG_RUNTIME_DIR", "docker.sock");
+        let desktop = below("HOME", ".docker/run/docker.sock");
+        let others = rootless.into_iter().chain(desktop);
+        std::iter::once(DEFAULT_SOCKET.into())
+            .chain(others)
+            .collect()
+    }
+
     /// Reads an address such as `unix:///run/docker.sock`, `/run/docker.sock` or `tcp://127.0.0.1:2375`.
     ///
     /// # Errors
@@ -156,17 +174,9 @@ fn string_at(value: &Value, keys: &[&str]) -> Option<String> {
 
 /// Picks the first usual socket that exists, else Docker's default, so that the error names it.
 fn usual_socket(environment: &BTreeMap<String, String>) -> Endpoint {
-    let default = PathBuf::from("/var/run/docker.sock");
-    let rootless = environment
-        .get("XDG_RUNTIME_DIR")
-        .map(|dir| Path::new(dir).join("docker.sock"));
-    let desktop = environment
-        .get("HOME")
-        .map(|home| Path::new(home).join(".docker/run/docker.sock"));
-    let mut candidates = [Some(default.clone()), rootless, desktop]
-        .into_iter()
-        .flatten();
-    Endpoint::Unix(candidates.find(|path| path.exists()).unwrap_or(default))
+    let mut candidates = Endpoint::usual_sockets(environment).into_iter();
+    let found = candidates.find(|path| path.exists());
+    Endpoint::Unix(found.unwrap_or_else(|| DEFAULT_SOCKET.into()))
 }
 
 #[cfg(test)]

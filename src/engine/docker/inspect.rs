@@ -11,8 +11,8 @@ use crate::domain::{
     Access, Death, Details, EngineKind, HostName, Limits, MountInfo, Phase, Posture, Sandbox,
     SandboxId, SandboxRef,
 };
-use crate::engine::Result;
 use crate::engine::guest::Guests;
+use crate::engine::{Result, host_mounts};
 
 /// Tells everything about a sandbox.
 pub(super) async fn details(
@@ -152,6 +152,7 @@ fn posture(
         crate::engine::posture::overrule(&mut posture, probe);
     }
     posture.gaps = gaps(&posture, config, limits);
+    posture.gaps.extend(host_mounts::gaps(&posture.mounts));
     posture
 }
 

@@ -1,6 +1,7 @@
 //! Making, changing, listing and removing containers; a create that fails leaves nothing.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use bollard::body_full;
 use bollard::errors::Error;
@@ -13,9 +14,9 @@ use bytes::Bytes;
 use futures_util::TryStreamExt;
 
 use super::creating::Creating;
-use super::{Client, convert, hardening, pull};
+use super::{Client, Endpoint, convert, hardening, pull};
 use crate::domain::{Access, HostName, Phase, SandboxId, SandboxPath, SandboxSpec};
-use crate::engine::{EngineError, Notes, Result};
+use crate::engine::{EngineError, Notes, Result, host_mounts};
 use crate::guest::{self, wire};
 use crate::protocol::{FailureKind, LifecycleOp};
 
@@ -260,10 +261,24 @@ async fn start(client: &Client, id: &SandboxId) -> Result<()> {
                 .with_hint("use `sandtop resume`"),
         );
     }
+    check_mounts(client, id).await?;
     settled(
         client.docker.start_container(id.as_str(), None).await,
         "starting",
     )
+}
+
+/// Looks at the folders of the host before the engine follows their paths again; those of another machine cannot be seen.
+async fn check_mounts(client: &Client, id: &SandboxId) -> Result<()> {
+    if !matches!(client.endpoint, Endpoint::Unix(_)) {
+        return Ok(());
+    }
+    let found = client.docker.inspect_container(id.as_str(), None).await;
+    let found = found.map_err(|e| convert::error("looking at the sandbox", e))?;
+    let mounts = super::inspect::mounts(&found).into_iter();
+    mounts
+        .filter(|mount| mount.kind == "bind")
+        .try_for_each(|mount| host_mounts::check(Path::new(&mount.source)))
 }
 
 async fn stop(client: &Client, id: &SandboxId) -> Result<()> {
@@ -284,6 +299,10 @@ async fn stop(client: &Client, id: &SandboxId) -> Result<()> {
 async fn restart(client: &Client, id: &SandboxId) -> Result<()> {
     if phase(client, id).await? == Phase::Paused {
         resume(client, id).await?;
+    }
+    if let Err(refused) = check_mounts(client, id).await {
+        stop(client, id).await?;
+        return Err(refused);
     }
     let options = RestartContainerOptionsBuilder::new()
         .t(STOP_SECONDS)

@@ -12,7 +12,7 @@ use crate::domain::{
     Access, Death, Details, HOST_IMAGE, HostName, MountInfo, Network, Phase, Posture,
 };
 use crate::engine::guest::Guests;
-use crate::engine::posture;
+use crate::engine::{host_mounts, posture};
 use crate::guest::wire;
 
 /// Tells everything about a sandbox.
@@ -60,6 +60,7 @@ fn in_force(
         posture::overrule(&mut posture, probe);
     }
     posture.gaps = gaps(&posture, state);
+    posture.gaps.extend(host_mounts::gaps(&posture.mounts));
     posture
 }
 

@@ -113,7 +113,8 @@ fn is_used(state_dir: &StateDir, name: &str) -> bool {
     let files = files(state_dir, name);
     let records = state_dir.records();
     let mut mounts = records.iter().flat_map(|record| &record.asked.mounts);
-    mounts.any(|mount| mount.source == files)
+    let real = files.canonicalize().unwrap_or_else(|_| files.clone());
+    mounts.any(|mount| mount.source == files || mount.source == real)
 }
 
 /// Removes a package set.

@@ -87,7 +87,7 @@ pub(super) fn plan(parts: &Parts<'_>) -> Plan {
         } else {
             WRITABLE_TREE
         };
-        plan.tree(&mount.source, &as_path(&mount.target()), flags);
+        plan.tree_without_links(&mount.source, &as_path(&mount.target()), flags);
     }
     plan.0
 }

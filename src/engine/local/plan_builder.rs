@@ -23,6 +23,17 @@ impl PlanBuilder {
             source: bytes(source),
             target: bytes(target),
             flags,
+            follows_links: true,
+        });
+    }
+
+    /// Shows a file or folder of the host that programs might exchange for a link.
+    pub(super) fn tree_without_links(&mut self, source: &Path, target: &Path, flags: u64) {
+        self.0.steps.push(Step::Tree {
+            source: bytes(source),
+            target: bytes(target),
+            flags,
+            follows_links: false,
         });
     }
 

@@ -120,7 +120,8 @@ impl SpecRecord {
 fn mounts(spec: &SandboxSpec, set: Option<PathBuf>) -> Vec<MountRecord> {
     let set = spec.packages.as_ref().zip(set);
     let set = set.map(|(set, source)| MountRecord {
-        source,
+        // The state directory may lie behind a link.
+        source: source.canonicalize().unwrap_or(source),
         target: wire::escape(set.target.as_bytes()),
         read_only: set.access == Access::ReadOnly,
     });

@@ -20,8 +20,18 @@ pub(crate) type Trees = Vec<OwnedFd>;
 pub(crate) fn open_trees(plan: &Plan) -> io::Result<Trees> {
     let mut trees = Vec::new();
     for step in &plan.steps {
-        if let Step::Tree { source, flags, .. } = step {
-            let tree = kernel::open_tree(as_path(source))?;
+        if let Step::Tree {
+            source,
+            flags,
+            follows_links,
+            ..
+        } = step
+        {
+            let tree = if *follows_links {
+                kernel::open_tree(as_path(source))?
+            } else {
+                kernel::open_tree_without_links(as_path(source))?
+            };
             kernel::restrict_tree(&tree, *flags)?;
             trees.push(tree);
         }

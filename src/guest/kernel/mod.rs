@@ -15,7 +15,8 @@ use std::ptr::null;
 
 use crate::abi;
 pub(crate) use mounts::{
-    attach, become_root_here, mount_new, mount_spread, open_tree, restrict_mount, restrict_tree,
+    attach, become_root_here, mount_new, mount_spread, open_tree, open_tree_without_links,
+    restrict_mount, restrict_tree,
 };
 pub(crate) use rights::{
     become_user, drop_capabilities, end_with_parent, filter_calls, limit, limit_capabilities,

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::ptr::null;
 
 use super::{check, check_number, name, syscall, text, with_context};
-use crate::abi::{self, AT_EMPTY_PATH, AT_FDCWD, AT_RECURSIVE, MS_PRIVATE, MountAttr};
+use crate::abi::{self, AT_EMPTY_PATH, AT_FDCWD, AT_RECURSIVE, MS_PRIVATE, MountAttr, OpenHow};
 
 unsafe extern "C" {
     fn mount(
@@ -58,17 +58,40 @@ pub(crate) fn mount_spread(target: &Path, flags: c_ulong) -> io::Result<()> {
 
 /// Takes a copy of a file or folder with everything mounted below it, attached to nothing yet.
 pub(crate) fn open_tree(source: &Path) -> io::Result<OwnedFd> {
-    let path = name(source)?;
+    let copied = copy_tree(AT_FDCWD, &name(source)?, 0);
+    with_context(&format!("opening {}", source.display()), copied)
+}
+
+/// The same for what must be exactly there: a link on the way is an error.
+pub(crate) fn open_tree_without_links(source: &Path) -> io::Result<OwnedFd> {
+    let opened = open_without_links(&name(source)?);
+    let copied = opened.and_then(|file| copy_tree(file.as_raw_fd(), c"", AT_EMPTY_PATH));
+    with_context(&format!("opening {}", source.display()), copied)
+}
+
+fn copy_tree(folder: RawFd, path: &CStr, how: c_uint) -> io::Result<OwnedFd> {
+    let flags = abi::OPEN_TREE_CLONE | AT_RECURSIVE | abi::O_CLOEXEC.cast_unsigned();
     // SAFETY: the string lives through the call; the result is a new descriptor of ours.
+    let fd = unsafe { syscall(abi::call::OPEN_TREE, folder, path.as_ptr(), flags | how) };
+    let fd = check_number(fd)?;
+    // SAFETY: the descriptor is new and nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn open_without_links(path: &CStr) -> io::Result<OwnedFd> {
+    let flags = u64::from((abi::O_PATH | abi::O_CLOEXEC).cast_unsigned());
+    let how: OpenHow = [flags, 0, abi::RESOLVE_NO_SYMLINKS];
+    // SAFETY: string and array live through the call; the array is struct open_how.
     let fd = unsafe {
         syscall(
-            abi::call::OPEN_TREE,
+            abi::call::OPENAT2,
             AT_FDCWD,
             path.as_ptr(),
-            abi::OPEN_TREE_CLONE | AT_RECURSIVE | abi::O_CLOEXEC.cast_unsigned(),
+            how.as_ptr(),
+            size_of_val(&how),
         )
     };
-    let fd = with_context(&format!("opening {}", source.display()), check_number(fd))?;
+    let fd = check_number(fd)?;
     // SAFETY: the descriptor is new and nobody else's.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }

@@ -32,6 +32,8 @@ pub enum Step {
         target: Vec<u8>,
         /// How it is mounted.
         flags: u64,
+        /// Whether links on the way to it are followed.
+        follows_links: bool,
     },
     /// A file system in memory, or of another kind without a source.
     New {
@@ -241,7 +243,11 @@ impl Step {
                 source,
                 target,
                 flags,
-            } => line(Self::TREE).word(source).word(target).number(flags),
+                follows_links,
+            } => {
+                let line = line(Self::TREE).word(source).word(target);
+                line.number(flags).number(u8::from(*follows_links))
+            }
             Self::New {
                 kind,
                 target,
@@ -266,6 +272,7 @@ impl Step {
                 source: words.bytes()?,
                 target: words.bytes()?,
                 flags: words.number()?,
+                follows_links: words.number::<u8>()? != 0,
             },
             Self::NEW => Self::New {
                 kind: words.text()?,

@@ -15,7 +15,7 @@ use super::super::systemd_scope::{SystemdManager, SystemdScope};
 use super::super::{checks, doctor, keeper, limits, package_sets, unpacked, users};
 use super::{Lifecycle, conflict, failure};
 use crate::domain::{EngineEventKind, SandboxSpec};
-use crate::engine::{Notes, Result};
+use crate::engine::{Notes, Result, host_mounts};
 use crate::guest::wire;
 
 impl Lifecycle {
@@ -86,6 +86,9 @@ impl Lifecycle {
         let name = &record.asked.name;
         let failed = |error: io::Error| failure(&format!("starting {name}"), &error);
         let folder = self.state_dir.folder(&record.id);
+        for mount in &record.asked.mounts {
+            host_mounts::check(&mount.source)?;
+        }
         Cgroups::of(&record.id).remove();
         let guest = self.state_dir.guest().map_err(failed)?;
         fs::write(plan::memory_counter(&folder), wire::oom_kills_text(0)).map_err(failed)?;

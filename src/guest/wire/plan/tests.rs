@@ -14,6 +14,13 @@ fn full() -> Plan {
                 source: path(),
                 target: path(),
                 flags: READ_ONLY | NOSUID,
+                follows_links: true,
+            },
+            Step::Tree {
+                source: path(),
+                target: path(),
+                flags: 0,
+                follows_links: false,
             },
             Step::New {
                 kind: "tmpfs".into(),

@@ -42,6 +42,7 @@ mod guest;
 mod host_mounts;
 pub mod local;
 mod posture;
+mod unfold;
 
 use std::sync::Arc;
 
@@ -53,6 +54,7 @@ use tokio::io::AsyncWrite;
 use tokio::sync::mpsc;
 
 pub use error::{EngineError, Result};
+pub(crate) use unfold::unfold;
 
 use crate::domain::{
     Changes, Check, Details, EngineEvent, EngineInfo, EngineKind, ExecEnd, ExecId, ExecSpec, Execs,

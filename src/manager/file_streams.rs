@@ -1,6 +1,6 @@
 //! Files being read and written as streams.
 
-use futures_util::stream::{self, StreamExt};
+use futures_util::stream::StreamExt;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -8,7 +8,7 @@ use super::context::Context;
 use super::pump::{Pump, Pumped};
 use super::streams::{Input, Inputs, StreamTask};
 use crate::domain::{Ended, ExecEnd, OutputChunk, SandboxPath, StreamKind};
-use crate::engine::{ByteStream, EngineError, ExecItem};
+use crate::engine::{ByteStream, EngineError, ExecItem, unfold};
 use crate::protocol::{Failure, FailureKind, Reply};
 
 /// Reads a file: opened, its bytes as standard output, then its end.
@@ -85,7 +85,7 @@ async fn replace(
 
 /// `SandboxLocks` input into file content; input that stops without its end is an error, so that no half file is kept.
 fn content(context: Context, inputs: Inputs) -> ByteStream {
-    stream::unfold(Some((context, inputs)), |state| async move {
+    unfold(Some((context, inputs)), |state| async move {
         let (context, mut inputs) = state?;
         match inputs.recv().await {
             Some(Input::Bytes(request, bytes)) => {

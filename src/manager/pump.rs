@@ -170,7 +170,8 @@ mod tests {
     #[tokio::test]
     async fn an_end_that_was_seen_while_gathering_is_seen_again() {
         let mut items = vec![chunk(StreamKind::Stdout, b"a".to_vec())].into_iter();
-        // Like the engines' own streams, this one panics when it is asked again after its end.
+        // This one panics when it is asked again after its end.
+        #[allow(clippy::disallowed_methods)]
         let strict = futures_util::stream::unfold((), move |()| {
             std::future::ready(items.next().map(|item| (item, ())))
         });

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use chrono::{DateTime, Utc};
 use futures_util::StreamExt;
-use futures_util::stream::{self, BoxStream};
+use futures_util::stream::BoxStream;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::domain::{EngineEvent, EngineEventKind, Sandbox};
-use crate::engine::Result;
+use crate::engine::{Result, unfold};
 
 /// How many events are remembered, and how far a listener may lag.
 const MOST: usize = 256;
@@ -54,7 +54,7 @@ impl EventLog {
 
     /// Streams what happens from now on; what a listener missed by lagging is skipped.
     pub(super) fn listen(&self) -> BoxStream<'static, Result<EngineEvent>> {
-        stream::unfold(self.sender.subscribe(), |mut receiver| async {
+        unfold(self.sender.subscribe(), |mut receiver| async {
             loop {
                 match receiver.recv().await {
                     Ok(event) => return Some((Ok(event), receiver)),

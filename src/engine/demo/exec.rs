@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chrono::Utc;
 use futures_util::future::BoxFuture;
-use futures_util::{FutureExt, StreamExt, stream};
+use futures_util::{FutureExt, StreamExt};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
@@ -14,7 +14,7 @@ use super::programs::{self, Place, Streams};
 use super::script::{self, Command, unsupported};
 use super::state::{Control, Exec, State};
 use crate::domain::{Ended, EngineEventKind, ExecEnd, ExecSpec, OutputChunk, SandboxId, StdinMode};
-use crate::engine::{ExecItem, Result, RunningExec};
+use crate::engine::{ExecItem, Result, RunningExec, unfold};
 
 /// Bytes of standard input that wait for the process.
 const TYPED_AHEAD: usize = 64 << 10;
@@ -50,7 +50,7 @@ pub(super) fn start(state: &Arc<State>, id: &SandboxId, spec: &ExecSpec) -> Resu
         ended: None,
     };
     Ok(RunningExec {
-        items: stream::unfold(exec, Running::next).boxed(),
+        items: unfold(exec, Running::next).boxed(),
         stdin: stdin.map(|stdin| Box::new(stdin) as _),
         terminal: spec.tty.map(|_| format!("demo-{}", spec.id)),
     })

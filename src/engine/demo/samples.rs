@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use chrono::Utc;
 use futures_util::StreamExt;
-use futures_util::stream::{self, BoxStream};
+use futures_util::stream::BoxStream;
 use tokio::time::sleep;
 
 use super::state::{Simulated, State};
 use crate::domain::{Phase, Sample, SandboxId};
-use crate::engine::Result;
+use crate::engine::{Result, unfold};
 
 /// How often a sample is taken.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -24,7 +24,7 @@ pub(super) fn watch(
     id: SandboxId,
 ) -> Result<BoxStream<'static, Result<Sample>>> {
     let starts = state.with(&id, |sandbox, _| Ok(sandbox.starts))?;
-    let samples = stream::unfold((state, id, 0), move |(state, id, taken)| async move {
+    let samples = unfold((state, id, 0), move |(state, id, taken)| async move {
         if taken > 0 {
             sleep(PERIOD).await;
         }

@@ -14,7 +14,7 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use super::{Client, Endpoint, convert};
 use crate::domain::{FileEntry, FileKind, SandboxId, SandboxPath, TreeItem};
 use crate::engine::guest::Guests;
-use crate::engine::{EngineError, Result, TreeStream};
+use crate::engine::{EngineError, Result, TreeStream, unfold};
 use crate::protocol::FileOp;
 
 /// Smaller files are there sooner by the guest, which is asked once instead of twice.
@@ -134,7 +134,7 @@ async fn fill(buffer: &mut BytesMut, pieces: &mut Pieces, least: usize) -> Resul
 
 /// Passes exactly `size` bytes on; fewer are an error.
 pub(super) fn whole(pieces: Pieces, size: u64) -> Pieces {
-    let passed = stream::unfold(Some((pieces, size)), |state| async move {
+    let passed = unfold(Some((pieces, size)), |state| async move {
         let (mut pieces, left) = state?;
         if left == 0 {
             return None;

@@ -6,13 +6,13 @@ use async_trait::async_trait;
 use bollard::models::ExecConfig;
 use bollard::query_parameters::{EventsOptionsBuilder, ResizeExecOptionsBuilder};
 use chrono::{DateTime, Utc};
-use futures_util::stream::{self, StreamExt};
+use futures_util::stream::StreamExt;
 
 use super::attach::{self, Packing};
 use super::{Client, convert, foreign, lifecycle};
 use crate::domain::{Phase, SandboxId, StdinMode, TtySize};
 use crate::engine::guest::{GuestCall, Link, Stdio, Transport, command_line};
-use crate::engine::{EngineError, Result};
+use crate::engine::{EngineError, Result, unfold};
 use crate::protocol::FailureKind;
 
 #[async_trait]
@@ -30,7 +30,7 @@ impl Transport for Client {
             // A program that asks for its size too early sees the engine's default; it hears of the change.
             let _ = self.resize(&name, size).await;
         }
-        let output = stream::unfold(attached, |mut attached| async move {
+        let output = unfold(attached, |mut attached| async move {
             let chunk = attached.next().await?;
             Some((chunk, attached))
         });

@@ -16,7 +16,7 @@ use super::archive::{self, BLOCK};
 use super::{Client, convert};
 use crate::domain::{FileEntry, FileKind, SandboxId, SandboxPath, TreeItem};
 use crate::engine::guest::{Guests, Held};
-use crate::engine::{EngineError, Result, TreeStream};
+use crate::engine::{EngineError, Result, TreeStream, unfold};
 use crate::protocol::FailureKind;
 
 /// Longest wait for the engine; a disk that is slower than that is no place for such files.
@@ -149,7 +149,7 @@ fn header(entry: &FileEntry, place: &FileEntry) -> io::Result<Bytes> {
 
 /// Passes content on that must be as long as the header says.
 fn exactly(tree: TreeStream, size: u64) -> BoxStream<'static, Result<Bytes>> {
-    let passed = stream::unfold(Some((tree, size)), |state| async move {
+    let passed = unfold(Some((tree, size)), |state| async move {
         let (mut tree, left) = state?;
         match tree.next().await {
             Some(Ok(TreeItem::Data(bytes))) => match left.checked_sub(bytes.len() as u64) {

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use futures_util::stream::{self, BoxStream, StreamExt};
+use futures_util::stream::{BoxStream, StreamExt};
 use tokio::time::Instant;
 
 use super::followed::Ticket;
 use super::run::{GuestItem, GuestRun, exec_end};
 use super::{GuestCall, Guests, Stdio};
 use crate::domain::{Ended, ExecEnd, ExecId, ExecSpec, SandboxId, StdinMode};
-use crate::engine::{ExecItem, Result, RunningExec};
+use crate::engine::{ExecItem, Result, RunningExec, unfold};
 use crate::guest::wire::{Call, ExecCall, Trailer};
 
 /// How long a sandbox may take to end after its processes did.
@@ -80,7 +80,7 @@ struct Following {
 
 impl Following {
     fn into_stream(self) -> BoxStream<'static, ExecItem> {
-        stream::unfold(self, |mut following| async move {
+        unfold(self, |mut following| async move {
             if following.over {
                 return None;
             }

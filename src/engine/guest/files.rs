@@ -8,7 +8,7 @@ use tokio::io::AsyncWriteExt;
 use super::run::{GuestItem, GuestRun, check};
 use super::{GuestCall, Guests, Stdio};
 use crate::domain::{FileEntry, FileKind, SandboxId, SandboxPath, StdinMode, TreeItem};
-use crate::engine::{ByteStream, EngineError, ExecStdin, Result, TreeStream};
+use crate::engine::{ByteStream, EngineError, ExecStdin, Result, TreeStream, unfold};
 use crate::guest::wire::{self, Call, Decoder, Entry, EntryKind, Record};
 use crate::protocol::FileOp;
 
@@ -109,7 +109,7 @@ async fn printed(guests: &Guests, id: &SandboxId, call: &Call) -> Result<ByteStr
     let (mut run, stdin) = guests.start(id, GuestCall::new(call)).await?;
     let first = step(&mut run).await.transpose()?;
     // The write half keeps the connection open for the engine, so it lives as long as the stream.
-    let rest = stream::unfold(Some((run, stdin)), |state| async move {
+    let rest = unfold(Some((run, stdin)), |state| async move {
         let (mut run, stdin) = state?;
         match step(&mut run).await {
             Some(Ok(bytes)) => Some((Ok(bytes), Some((run, stdin)))),
@@ -151,7 +151,7 @@ pub(super) async fn pack(
     path: &SandboxPath,
 ) -> Result<TreeStream> {
     let bytes = printed(guests, id, &Call::Pack(bytes(path))).await?;
-    let records = stream::unfold(
+    let records = unfold(
         (bytes, Decoder::default()),
         |(mut bytes, mut decoder)| async move {
             loop {

@@ -1,13 +1,13 @@
 //! Commands on a terminal: raw bytes both ways, a size that can change, and an exit code that must be asked for.
 
-use futures_util::stream::{self, BoxStream, StreamExt};
+use futures_util::stream::{BoxStream, StreamExt};
 use tokio::time::Instant;
 
 use super::exec;
 use super::followed::Ticket;
 use super::{Guests, Stdio};
 use crate::domain::{Ended, ExecEnd, ExecSpec, OutputChunk, SandboxId, TtySize};
-use crate::engine::{ExecItem, Result, RunningExec};
+use crate::engine::{ExecItem, Result, RunningExec, unfold};
 use crate::guest::wire;
 
 /// Starts a command on a terminal.
@@ -48,7 +48,7 @@ struct Following {
 
 impl Following {
     fn into_stream(self) -> BoxStream<'static, ExecItem> {
-        stream::unfold(Some(self), |following| async move {
+        unfold(Some(self), |following| async move {
             let mut following = following?;
             match following.output.next().await {
                 Some(chunk) => Some((ExecItem::Chunk(chunk), Some(following))),

@@ -13,7 +13,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 
 use crate::domain::{EngineEvent, EngineEventKind, HostName, SandboxId, SandboxRef};
-use crate::engine::{EngineError, Result};
+use crate::engine::{EngineError, Result, unfold};
 use crate::guest::wire::{self, JournalEvent, JournalLine};
 
 /// From this size on the journal starts anew; the one before is kept.
@@ -98,7 +98,7 @@ impl Journal {
             ))
         };
         let follower = Follower::new(self.clone(), rescan).map_err(broken)?;
-        let batches = stream::unfold(follower, |mut follower| async move {
+        let batches = unfold(follower, |mut follower| async move {
             let batch = follower.next().await;
             Some((stream::iter(batch.into_iter().map(Ok)), follower))
         });

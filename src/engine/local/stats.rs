@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use chrono::Utc;
-use futures_util::stream::{self, BoxStream, StreamExt};
+use futures_util::stream::{BoxStream, StreamExt};
 
 use super::cgroups::{CgroupUsage, Cgroups};
 use super::keeper;
 use crate::domain::{CounterSample, CpuCounters, Limits, Sample};
-use crate::engine::Result;
+use crate::engine::{Result, unfold};
 use crate::guest::wire::{KeeperAnswer, KeeperRequest};
 
 /// Time between two samples.
@@ -43,7 +43,7 @@ pub(super) fn stream(source: StatsSource) -> BoxStream<'static, Result<Sample>> 
         before: None,
         pause: FIRST,
     };
-    stream::unfold(sampler, |mut sampler| async move {
+    unfold(sampler, |mut sampler| async move {
         let sample = sampler.next().await?;
         Some((Ok(sample), sampler))
     })

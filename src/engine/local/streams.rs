@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::BytesMut;
-use futures_util::stream::{self, BoxStream, StreamExt};
+use futures_util::stream::{BoxStream, StreamExt};
 use tokio::io::{AsyncReadExt, AsyncWrite};
 use tokio::net::unix::pipe;
 
 use super::keeper_connection::KeeperConnection;
 use super::transport::GuestTable;
 use crate::domain::{OutputChunk, StreamKind, TtySize};
+use crate::engine::unfold;
 use crate::guest::wire::KeeperAnswer;
 
 /// Bytes asked for at a time.
@@ -99,7 +100,7 @@ impl GuestOutput {
     }
 
     pub(super) fn into_stream(self) -> BoxStream<'static, OutputChunk> {
-        stream::unfold(self, |mut output| async move {
+        unfold(self, |mut output| async move {
             let chunk = output.next().await?;
             Some((chunk, output))
         })

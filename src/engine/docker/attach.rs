@@ -82,7 +82,7 @@ fn request(exec: &str, packing: Packing) -> String {
 }
 
 /// Reads up to the empty line and leaves what follows in `buffer`.
-async fn read_header(
+pub(super) async fn read_header(
     connection: &mut Box<dyn Connection>,
     buffer: &mut BytesMut,
 ) -> std::io::Result<String> {

@@ -4,15 +4,18 @@ use std::collections::{HashMap, HashSet};
 
 use bollard::models::EventMessage;
 use bollard::query_parameters::{EventsOptions, EventsOptionsBuilder};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
 use super::visibility::{Ownership, Visibility};
-use super::{Client, convert};
+use super::{Client, Endpoint, convert};
 use crate::domain::{AdoptRules, EngineEvent, EngineEventKind, HostName, SandboxId, SandboxRef};
 use crate::engine::{EngineError, Result};
 use crate::guest::wire::{self, Verb};
 use crate::protocol::FailureKind;
+
+/// How far the clock of another machine may be ahead.
+const SKEW: TimeDelta = TimeDelta::seconds(1);
 
 /// Verbs of the guest that only look; they are sandtop's own housekeeping, not something that happened.
 const HOUSEKEEPING: [Verb; 12] = [
@@ -64,7 +67,11 @@ pub(super) async fn history(
     visibility: &Visibility<'_>,
     since: DateTime<Utc>,
 ) -> Result<Vec<EngineEvent>> {
-    let events = client.docker.events(Some(options(visibility, Some(since))));
+    let span = Span {
+        since,
+        until: last_moment(&client.endpoint, Utc::now()),
+    };
+    let events = client.docker.events(Some(options(visibility, Some(span))));
     let messages: Vec<EventMessage> = events
         .try_collect()
         .await
@@ -146,14 +153,35 @@ pub(super) fn is_housekeeping(line: &str) -> bool {
     guest_call(line).is_some_and(|(verb, _)| verb.is_some_and(|verb| HOUSEKEEPING.contains(&verb)))
 }
 
-fn options(visibility: &Visibility<'_>, since: Option<DateTime<Utc>>) -> EventsOptions {
+/// A part of the past.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    since: DateTime<Utc>,
+    until: DateTime<Utc>,
+}
+
+/// Returns the moment that an engine is asked up to. It waits for one that lies in its future, so on this machine it is now;
+/// the clock of another machine may be behind or ahead.
+fn last_moment(endpoint: &Endpoint, now: DateTime<Utc>) -> DateTime<Utc> {
+    match endpoint {
+        Endpoint::Unix(_) => now,
+        Endpoint::Tcp(_) => now + SKEW,
+    }
+}
+
+/// Writes a moment as engines read it, with its fractions.
+fn unix_time(moment: DateTime<Utc>) -> String {
+    moment.format("%s.%9f").to_string()
+}
+
+fn options(visibility: &Visibility<'_>, span: Option<Span>) -> EventsOptions {
     let mut filters = visibility.filter();
     filters.insert("type", vec!["container".to_owned()]);
     let builder = EventsOptionsBuilder::new().filters(&filters);
-    match since {
-        Some(since) => builder
-            .since(&since.timestamp().to_string())
-            .until(&Utc::now().timestamp().saturating_add(1).to_string())
+    match span {
+        Some(Span { since, until }) => builder
+            .since(&unix_time(since))
+            .until(&unix_time(until))
             .build(),
         None => builder.build(),
     }
@@ -213,6 +241,14 @@ mod tests {
     use bollard::models::EventActor;
 
     use super::*;
+
+    #[test]
+    fn the_engine_of_this_machine_is_not_asked_about_its_future() {
+        let now = DateTime::from_timestamp_nanos(1_700_000_000_250_000_000);
+        let until = |endpoint: Endpoint| unix_time(last_moment(&endpoint, now));
+        assert_eq!(until(Endpoint::Unix("/x".into())), "1700000000.250000000");
+        assert_eq!(until(Endpoint::Tcp("far:1".into())), "1700000001.250000000");
+    }
 
     #[test]
     fn actions_become_happenings() {

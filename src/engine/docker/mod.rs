@@ -3,6 +3,7 @@
 mod archive;
 mod attach;
 mod capabilities;
+mod connect;
 mod convert;
 mod creating;
 mod doctor;
@@ -24,7 +25,7 @@ mod upload;
 mod visibility;
 
 use async_trait::async_trait;
-use bollard::{API_DEFAULT_VERSION, Docker};
+use bollard::Docker;
 use chrono::{DateTime, Utc};
 use futures_util::stream::BoxStream;
 use tokio::sync::OnceCell;
@@ -39,9 +40,6 @@ use crate::domain::{
     SandboxPath, SandboxSpec, TtySize,
 };
 use crate::protocol::{FailureKind, FileOp, Leftover, LifecycleOp, SessionInfo};
-
-/// Seconds to wait for an ordinary answer; a loaded engine may take long to start a container.
-const ANSWER_SECONDS: u64 = 60;
 
 /// A connected engine.
 #[derive(Clone)]
@@ -97,7 +95,7 @@ impl DockerEngine {
     /// Connects at the first use; a failure is tried again at the next.
     async fn connected(&self) -> Result<&(Client, Guests)> {
         let connecting = || async {
-            let client = connect(&self.endpoint).await?;
+            let client = connect::connect(&self.endpoint).await?;
             Ok((client.clone(), Guests::new(client)))
         };
         self.client.get_or_try_init(connecting).await
@@ -110,36 +108,6 @@ impl DockerEngine {
     async fn guests(&self) -> Result<&Guests> {
         Ok(&self.connected().await?.1)
     }
-}
-
-async fn connect(endpoint: &Endpoint) -> Result<Client> {
-    let tried = format!("connecting to {endpoint}");
-    let failed = |error| convert::error(&tried, error);
-    let docker = match endpoint {
-        Endpoint::Unix(path) => Docker::connect_with_unix(
-            &path.display().to_string(),
-            ANSWER_SECONDS,
-            API_DEFAULT_VERSION,
-        ),
-        Endpoint::Tcp(address) => Docker::connect_with_http(
-            &format!("tcp://{address}"),
-            ANSWER_SECONDS,
-            API_DEFAULT_VERSION,
-        ),
-    };
-    let docker = docker
-        .map_err(failed)?
-        .negotiate_version()
-        .await
-        .map_err(failed)?;
-    let version = docker.client_version();
-    let api_version = format!("{}.{}", version.major_version, version.minor_version);
-    Ok(Client {
-        docker,
-        endpoint: endpoint.clone(),
-        api_version,
-        foreign: foreign::Foreign::default(),
-    })
 }
 
 #[async_trait]

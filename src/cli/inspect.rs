@@ -16,7 +16,7 @@ pub(super) async fn inspect(cli: &mut CliContext, name: &str) -> Outcome<u8> {
         }
         found => found?,
     };
-    let reap_statuses = reap::reap_statuses(cli).await.unwrap_or_default();
+    let (_, reap_statuses) = reap::reap_statuses(cli).await.unwrap_or_default();
     let reap_status = reap_statuses
         .iter()
         .find(|s| s.sandbox == sandbox.reference);

@@ -10,7 +10,7 @@ use super::session::{pick, unexpected};
 use super::{CliContext, exit};
 use crate::app::overlays::reap::rules;
 use crate::describe::verdict_reason;
-use crate::domain::{Grace, ReapRules, ReapStatus, Reaped, Verdict};
+use crate::domain::{Grace, ReapRules, ReapStatus, Reaped, Sandbox, Verdict};
 use crate::protocol::{Command, Failure, Leftover, Reply};
 use crate::text::{Table, human, safe_line};
 
@@ -187,8 +187,10 @@ pub(super) async fn pin(cli: &mut CliContext, names: &[String], pinned: bool) ->
     super::sandboxes::report(cli.format, &results)
 }
 
-/// Asks how all sandboxes stand; an empty answer if the record cannot be read.
-pub(super) async fn reap_statuses(cli: &mut CliContext) -> Result<Vec<ReapStatus>, Failure> {
+/// Lists the sandboxes with how they stand.
+pub(super) async fn reap_statuses(
+    cli: &mut CliContext,
+) -> Result<(Vec<Sandbox>, Vec<ReapStatus>), Failure> {
     let rules = rules(&cli.config.manager);
     let host = cli.host();
     match cli
@@ -196,7 +198,7 @@ pub(super) async fn reap_statuses(cli: &mut CliContext) -> Result<Vec<ReapStatus
         .ask(Command::ReapStatuses { host, rules })
         .await?
     {
-        Reply::ReapStatuses(reap_statuses) => Ok(reap_statuses),
+        Reply::ReapStatuses(sandboxes, reap_statuses) => Ok((sandboxes, reap_statuses)),
         other => Err(unexpected(&other)),
     }
 }

@@ -16,8 +16,11 @@ use crate::text::{Table, human, safe_line};
 
 /// `ls`.
 pub(super) async fn list(cli: &mut CliContext, all: bool) -> Outcome<u8> {
-    let mut sandboxes = cli.session.list().await?;
-    let reap_statuses = reap_statuses(cli).await;
+    let (mut sandboxes, reap_statuses) = super::reap::reap_statuses(cli).await?;
+    let reap_statuses: HashMap<SandboxRef, ReapStatus> = reap_statuses
+        .into_iter()
+        .map(|one| (one.sandbox.clone(), one))
+        .collect();
     let is_shown = |sandbox: &Sandbox| {
         let is_here = sandbox.phase.is_live() || sandbox.phase == Phase::Creating;
         all || (is_here && sandbox.owner.is_some())
@@ -36,13 +39,6 @@ pub(super) async fn list(cli: &mut CliContext, all: bool) -> Outcome<u8> {
         Format::Text => print::line(&table(&sandboxes, &reap_statuses).to_string())?,
     }
     Ok(exit::OK)
-}
-
-/// Asks how all sandboxes stand; without the record, each shows what the engine knows.
-async fn reap_statuses(cli: &mut CliContext) -> HashMap<SandboxRef, ReapStatus> {
-    let reap_statuses = super::reap::reap_statuses(cli).await.unwrap_or_default();
-    let pairs = reap_statuses.into_iter().map(|s| (s.sandbox.clone(), s));
-    pairs.collect()
 }
 
 fn table(sandboxes: &[Sandbox], reap_statuses: &HashMap<SandboxRef, ReapStatus>) -> Table {

@@ -30,6 +30,7 @@ mod streams;
 mod temporary_sandboxes;
 mod transfer;
 mod usage_snapshot;
+mod uses_by_others;
 mod watch;
 
 use std::future::Future;

@@ -9,7 +9,8 @@ use futures_util::stream::{self, StreamExt};
 
 use super::alive::{Life, is_alive};
 use super::context::Context;
-use super::usage_snapshot::{UsageSnapshot, is_running};
+use super::usage_snapshot::UsageSnapshot;
+use super::uses_by_others::is_running;
 use super::{Host, deaths};
 use crate::domain::{
     HostName, ReapRules, ReapStatus, Reaped, Reason, Sandbox, SandboxRef, Spared, Usage, Verdict,
@@ -46,8 +47,10 @@ pub(super) async fn reap_statuses(
     host: HostName,
     rules: ReapRules,
 ) -> Result<Reply, Failure> {
-    let reap_statuses = current_reap_statuses(&context, context.host(&host)?, &rules).await?;
-    Ok(Reply::ReapStatuses(reap_statuses))
+    let host = context.host(&host)?;
+    let seen = UsageSnapshot::take(&context, host).await?;
+    let reap_statuses = seen.reap_statuses(&context, host, &rules).await;
+    Ok(Reply::ReapStatuses(seen.sandboxes, reap_statuses))
 }
 
 /// Tells how all sandboxes of a host stand.

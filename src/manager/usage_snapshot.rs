@@ -1,16 +1,17 @@
 //! How every sandbox stands: when it was used, who answers for it, what becomes of it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{TimeDelta, Utc};
 
 use super::alive::{self, Life};
 use super::context::Context;
-use super::{Host, deaths, runs};
+use super::uses_by_others::UsesByOthers;
+use super::{Host, deaths, runs, uses_by_others};
 use crate::domain::{
-    Belongs, EngineEventKind, Facts, Owner, OwnerKind, Phase, ReapRules, ReapStatus, Sandbox,
-    SandboxId, SandboxRef, Usage, judge,
+    Belongs, Facts, Owner, OwnerKind, Phase, ReapRules, ReapStatus, Sandbox, SandboxId, SandboxRef,
+    Usage, judge,
 };
 use crate::protocol::{Failure, RunFilter};
 use crate::store::{Memory, Moment};
@@ -19,8 +20,6 @@ use crate::store::{Memory, Moment};
 const LOOK_BACK: TimeDelta = TimeDelta::hours(24);
 /// How much further than to the first look a second one goes back: the engine's clock may differ.
 const OVERLAP: TimeDelta = TimeDelta::minutes(1);
-/// Longest wait for the engine's memory; without it, uses by other tools are only seen while they run.
-const ASKING: Duration = Duration::from_secs(5);
 
 /// What was known of all sandboxes of a host at one moment.
 pub(super) struct UsageSnapshot {
@@ -34,36 +33,27 @@ pub(super) struct UsageSnapshot {
 }
 
 impl UsageSnapshot {
-    /// Looks at all sandboxes of a host.
+    /// Looks at all sandboxes of a host. What does not depend on one another is asked side by side.
     pub(super) async fn take(context: &Context, host: &Host) -> Result<Self, Failure> {
-        let sandboxes = host.list().await?;
+        let since = Utc::now() - LOOK_BACK;
+        let (sandboxes, past, ()) = tokio::join!(
+            host.list(),
+            uses_by_others::past_events(host, since),
+            runs::settle(context, host)
+        );
+        let sandboxes = sandboxes?;
         context.remember(&sandboxes);
-        runs::settle(context, host).await;
-        let now = Moment::now();
-        meet(context, host, &sandboxes, &now).await;
-        let since = now.wall - LOOK_BACK;
-        let others = uses_by_others(context, host, &sandboxes, since).await;
-        let store = &context.options.store;
-        let filter = RunFilter {
-            sandbox: None,
-            under_way: true,
-            limit: 10_000,
-        };
-        let open = context
-            .ok_or_warn(store.runs(&host.engine_key, &filter).await)
-            .await;
-        let open = open.unwrap_or_default().into_iter();
-        let busy = open.map(|run| run.sandbox.id).chain(others).collect();
+        let others = UsesByOthers::find(host, &sandboxes, past).await;
+        let memory = record_uses(context, host, &sandboxes, &others).await;
+        let busy = busy(context, host).await.into_iter().chain(others.running);
         Ok(Self {
-            now,
+            now: Moment::now(),
             sandboxes,
-            memory: context
-                .ok_or_warn(store.memory(&host.engine_key).await)
-                .await,
-            busy,
+            memory,
+            busy: busy.collect(),
             reaps_foreign: context.options.reap_foreign,
             released: context
-                .ok_or_warn(store.released().await)
+                .ok_or_warn(context.options.store.released().await)
                 .await
                 .unwrap_or_default(),
         })
@@ -79,16 +69,14 @@ impl UsageSnapshot {
     ) -> Result<Self, Failure> {
         let mut sandboxes = host.list().await?;
         sandboxes.retain(|one| one.reference == *sandbox);
-        let since = self.now.wall - OVERLAP;
-        let busy = uses_by_others(context, host, &sandboxes, since).await;
-        let store = &context.options.store;
+        let past = uses_by_others::past_events(host, self.now.wall - OVERLAP).await;
+        let others = UsesByOthers::find(host, &sandboxes, past).await;
+        let memory = record_uses(context, host, &sandboxes, &others).await;
         Ok(Self {
             now: Moment::now(),
             sandboxes,
-            memory: context
-                .ok_or_warn(store.memory(&host.engine_key).await)
-                .await,
-            busy: busy.into_iter().collect(),
+            memory,
+            busy: others.running.into_iter().collect(),
             reaps_foreign: self.reaps_foreign,
             released: self.released.clone(),
         })
@@ -181,67 +169,47 @@ fn is_unfinished(sandbox: &Sandbox, here: &Owner) -> bool {
     sandbox.phase == Phase::Creating && owner.is_some_and(is_dead)
 }
 
-/// Records sandboxes that were never seen: from now on their time counts, and not from a past that nobody knows.
-async fn meet(context: &Context, host: &Host, sandboxes: &[Sandbox], now: &Moment) {
-    let memory = context.options.store.memory(&host.engine_key).await;
-    let Some(memory) = context.ok_or_warn(memory).await else {
-        return;
+/// Lists the sandboxes in which runs of ours are under way.
+async fn busy(context: &Context, host: &Host) -> Vec<SandboxId> {
+    let filter = RunFilter {
+        sandbox: None,
+        under_way: true,
+        limit: 10_000,
     };
-    for sandbox in sandboxes {
-        if !memory.uses.contains_key(&sandbox.reference.id) {
-            context.touch_at(&sandbox.reference, now.clone()).await;
-        }
-    }
+    let open = context.options.store.runs(&host.engine_key, &filter).await;
+    let open = context.ok_or_warn(open).await.unwrap_or_default();
+    open.into_iter().map(|run| run.sandbox.id).collect()
 }
 
-/// Records uses that the engine saw, and returns the sandboxes in which something of other tools runs.
-async fn uses_by_others(
+/// Records uses that the engine saw, and sandboxes that were never seen: from now on their time counts, and not from a past
+/// that nobody knows. Returns what is on record then.
+async fn record_uses(
     context: &Context,
     host: &Host,
     sandboxes: &[Sandbox],
-    since: DateTime<Utc>,
-) -> Vec<SandboxId> {
-    let asking = host.engine.events_since(since);
-    let Ok(Ok(past)) = tokio::time::timeout(ASKING, asking).await else {
-        return Vec::new();
-    };
-    let mut seen: HashMap<SandboxId, (DateTime<Utc>, i64)> = HashMap::new();
-    for event in past {
-        let step = match event.what {
-            EngineEventKind::Exec { .. } => 1,
-            EngineEventKind::ExecEnded { .. } => -1,
-            EngineEventKind::Created
-            | EngineEventKind::Started
-            | EngineEventKind::Restarted
-            | EngineEventKind::Resumed => 0,
-            _ => continue,
-        };
-        let entry = seen.entry(event.sandbox.id).or_insert((event.at, 0));
-        *entry = (entry.0.max(event.at), entry.1 + step);
-    }
-    let (now, mut running) = (Moment::now(), Vec::new());
-    for sandbox in sandboxes {
+    others: &UsesByOthers,
+) -> Option<Memory> {
+    let store = &context.options.store;
+    let known = store.memory(&host.engine_key).await;
+    let known = context.ok_or_warn(known).await?;
+    let now = Moment::now();
+    let news = |sandbox: &Sandbox| {
         let id = &sandbox.reference.id;
-        let Some((last, open)) = seen.get(id) else {
-            continue;
+        let seen = others.last.get(id).map(|last| now.back_to(*last));
+        let at = match known.uses.get(id) {
+            None => Some(now.clone()),
+            Some((used, _)) => seen.filter(|seen| seen.is_after(used)),
         };
-        context
-            .touch_at(&sandbox.reference, now.back_to(*last))
-            .await;
-        // Not every start has its end on record; the engine knows what runs now.
-        if *open > 0 && sandbox.phase.is_live() && is_running(host, id).await {
-            running.push(id.clone());
-        }
+        at.map(|at| (id.clone(), sandbox.name.clone(), at))
+    };
+    let news: Vec<_> = sandboxes.iter().filter_map(news).collect();
+    if news.is_empty() {
+        return Some(known);
     }
-    running
-}
-
-/// Asks the engine whether anything runs in a sandbox; if it does not tell, it might.
-pub(super) async fn is_running(host: &Host, id: &SandboxId) -> bool {
-    match tokio::time::timeout(ASKING, host.engine.running(id)).await {
-        Ok(Ok(count)) => count > 0,
-        Ok(Err(_)) | Err(_) => true,
-    }
+    let recorded = store.touch_all(&host.engine_key, news).await;
+    context.ok_or_warn(recorded).await;
+    let known = store.memory(&host.engine_key).await;
+    context.ok_or_warn(known).await
 }
 
 #[cfg(test)]

@@ -195,7 +195,7 @@ pub enum Command {
         /// Which.
         run: ExecId,
     },
-    /// Tell how all sandboxes of a host stand, as far as that is on record.
+    /// List the sandboxes of a host, and tell how they stand, as far as that is on record.
     ReapStatuses {
         /// Which host.
         host: HostName,

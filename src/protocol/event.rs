@@ -151,8 +151,8 @@ pub enum Reply {
     Runs(Vec<Run>),
     /// One recorded run.
     Run(Box<Run>),
-    /// How sandboxes stand.
-    ReapStatuses(Vec<ReapStatus>),
+    /// All sandboxes of a host, and in the same order how they stand.
+    ReapStatuses(Vec<Sandbox>, Vec<ReapStatus>),
     /// What reaping found or did, and leftovers that go or went.
     Reaped(Vec<Reaped>, Vec<Leftover>),
     /// What is remembered of a sandbox that is gone.

@@ -38,6 +38,16 @@ impl Moment {
         }
     }
 
+    /// Tells whether this is later: by the steady clock if both are of one start of the machine, else by the wall's.
+    #[must_use]
+    pub fn is_after(&self, other: &Self) -> bool {
+        if self.boot == other.boot {
+            self.since_boot_ms > other.since_boot_ms
+        } else {
+            self.wall > other.wall
+        }
+    }
+
     /// Returns the milliseconds that have passed since an earlier moment.
     ///
     /// Within one start of the machine only the steady clock counts. Across a start nobody knows whether the wall's time
@@ -69,6 +79,15 @@ mod tests {
         let used = moment(1_000, "a", 10);
         assert_eq!(moment(1_000 + 7200, "a", 15).ms_since(&used), 5_000);
         assert_eq!(moment(1_000 - 7200, "a", 15).ms_since(&used), 5_000);
+    }
+
+    #[test]
+    fn the_later_of_two_moments_is_told_by_the_clock_that_they_share() {
+        let used = moment(1_000, "a", 10);
+        assert!(moment(500, "a", 11).is_after(&used));
+        assert!(!moment(2_000, "a", 10).is_after(&used));
+        assert!(moment(1_001, "b", 1).is_after(&used));
+        assert!(!moment(999, "b", 99).is_after(&used));
     }
 
     #[test]

@@ -56,6 +56,19 @@ fn open(dir: &Path) -> Store {
 }
 
 #[tokio::test]
+async fn many_uses_are_recorded_as_one_after_the_other_would_be() {
+    let (store, now) = (Store::open(None), Moment::now());
+    let used = |id: &str, at: &Moment| (SandboxId::new(id), format!("name of {id}"), at.clone());
+    let earlier = now.back_to(now.wall - TimeDelta::seconds(9));
+    let all = vec![used("a", &now), used("b", &earlier), used("a", &earlier)];
+    store.touch_all(PLACE, all).await.expect("written");
+    let memory = store.memory(PLACE).await.expect("read");
+    let at = |id: &str| memory.uses[&SandboxId::new(id)].0.since_boot_ms;
+    assert_eq!(at("a"), now.since_boot_ms);
+    assert_eq!(at("b"), earlier.since_boot_ms);
+}
+
+#[tokio::test]
 async fn how_much_a_run_has_printed_is_known_while_it_runs() {
     let dir = tempfile::tempdir().expect("a folder");
     let (first, second) = (open(dir.path()), open(dir.path()));

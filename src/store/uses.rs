@@ -2,11 +2,17 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::params;
+use rusqlite::{Transaction, TransactionBehavior, params};
 
 use super::{Moment, Store};
 use crate::domain::SandboxId;
 use crate::protocol::Failure;
+
+/// Of two moments of one start of the machine the steady clock tells which is later, else the wall's.
+const TOUCH: &str = "INSERT INTO uses VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE SET \
+    name = CASE excluded.name WHEN '' THEN name ELSE excluded.name END, \
+    last = excluded.last, boot = excluded.boot, since_boot = excluded.since_boot \
+    WHERE CASE WHEN boot = excluded.boot THEN excluded.since_boot > since_boot ELSE excluded.last > last END";
 
 /// Everything that is remembered of the sandboxes of a place.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -29,23 +35,36 @@ impl Store {
         name: &str,
         at: Moment,
     ) -> Result<(), Failure> {
-        let (place, id) = (place.to_owned(), sandbox.as_str().to_owned());
-        let name = name.to_owned();
-        // Of two moments of one start of the machine the steady clock tells which is later, else the wall's.
-        let sql = "INSERT INTO uses VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE SET \
-            name = CASE excluded.name WHEN '' THEN name ELSE excluded.name END, \
-            last = excluded.last, boot = excluded.boot, since_boot = excluded.since_boot \
-            WHERE CASE WHEN boot = excluded.boot THEN excluded.since_boot > since_boot ELSE excluded.last > last END";
+        let used = (sandbox.clone(), name.to_owned(), at);
+        self.touch_all(place, vec![used]).await
+    }
+
+    /// Records that several sandboxes were used, as [`Self::touch`] does for one, at the price of one.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub async fn touch_all(
+        &self,
+        place: &str,
+        used: Vec<(SandboxId, String, Moment)>,
+    ) -> Result<(), Failure> {
+        let place = place.to_owned();
         self.ask(move |db| {
-            let values = params![
-                place,
-                id,
-                name,
-                at.wall.timestamp_millis(),
-                at.boot,
-                at.since_boot_ms
-            ];
-            db.execute(sql, values).map(drop)
+            let turn = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
+            let mut touch = turn.prepare(TOUCH)?;
+            for (id, name, at) in &used {
+                let millis = at.wall.timestamp_millis();
+                touch.execute(params![
+                    place,
+                    id.as_str(),
+                    name,
+                    millis,
+                    at.boot,
+                    at.since_boot_ms
+                ])?;
+            }
+            drop(touch);
+            turn.commit()
         })
         .await
     }

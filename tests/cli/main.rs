@@ -24,6 +24,7 @@ mod panes;
 mod pty;
 mod reaping;
 mod relay;
+mod requests;
 mod runs;
 mod soak;
 mod story;

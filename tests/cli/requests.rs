@@ -1,0 +1,111 @@
+//! What verbs ask of the engine: seen by a socket before it that passes everything on and notes the requests.
+
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use chrono::Utc;
+
+use crate::support::Place;
+
+/// Methods that a request may begin with.
+const METHODS: [&str; 5] = ["GET ", "POST ", "PUT ", "HEAD ", "DELETE "];
+
+/// A socket before the engine; it ends with the test.
+struct Watched {
+    place: Place,
+    socket: PathBuf,
+    seen: Arc<Mutex<Vec<String>>>,
+}
+
+impl Watched {
+    fn docker() -> Self {
+        let place = Place::docker();
+        let engine = std::env::var("DOCKER_HOST").unwrap();
+        let engine = PathBuf::from(engine.strip_prefix("unix://").expect("a Unix socket"));
+        let socket = place.path("watched.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let noting = Arc::clone(&seen);
+        std::thread::spawn(move || {
+            for near in listener.incoming().map_while(Result::ok) {
+                let far = UnixStream::connect(&engine).unwrap();
+                let (answers, client) = (far.try_clone().unwrap(), near.try_clone().unwrap());
+                let noting = Arc::clone(&noting);
+                std::thread::spawn(move || pass(near, far, |bytes| note(&noting, bytes)));
+                std::thread::spawn(move || pass(answers, client, |_| ()));
+            }
+        });
+        Self {
+            place,
+            socket,
+            seen,
+        }
+    }
+
+    /// Runs a verb that must succeed, and returns what it asked: method and path of each request.
+    fn asks(&self, args: &[&str]) -> Vec<String> {
+        self.seen.lock().unwrap().clear();
+        let address = format!("unix://{}", self.socket.display());
+        let mut command = self.place.command(args);
+        let output = command.env("DOCKER_HOST", address).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        self.seen.lock().unwrap().clone()
+    }
+}
+
+/// Passes bytes on until one side ends.
+fn pass(mut from: UnixStream, mut to: UnixStream, seen: impl Fn(&[u8])) {
+    let mut bytes = [0; 1 << 16];
+    while let Ok(count @ 1..) = from.read(&mut bytes) {
+        seen(&bytes[..count]);
+        if to.write_all(&bytes[..count]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(Shutdown::Write);
+}
+
+/// Notes the request that begins here, if one does; clients write its head at once.
+fn note(seen: &Mutex<Vec<String>>, bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let line = text.lines().next().unwrap_or_default();
+    if METHODS.iter().any(|method| line.starts_with(method)) && line.contains(" HTTP/1.1") {
+        let mut words = line.split(' ');
+        let request = [words.next().unwrap(), words.next().unwrap()].join(" ");
+        seen.lock().unwrap().push(request);
+    }
+}
+
+/// Counts the requests that hold a word.
+fn count(asked: &[String], word: &str) -> usize {
+    asked
+        .iter()
+        .filter(|request| request.contains(word))
+        .count()
+}
+
+/// Reads a parameter of a request.
+fn parameter(request: &str, name: &str) -> Option<String> {
+    let (_, query) = request.split_once('?')?;
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    let mut found = pairs.filter(|(key, _)| *key == name);
+    found.next().map(|(_, value)| value.to_owned())
+}
+
+#[test]
+#[ignore = "needs Docker: tests/run"]
+fn a_list_asks_the_engine_once_and_not_about_its_future() {
+    let watched = Watched::docker();
+    watched.place.sandbox(&[]);
+    let asked = watched.asks(&["ls"]);
+    assert_eq!(count(&asked, "/containers/json"), 1, "{asked:#?}");
+    assert_eq!(count(&asked, "/version"), 0, "{asked:#?}");
+    let events = asked.iter().find(|request| request.contains("/events"));
+    let until = parameter(events.expect("a look back"), "until").unwrap();
+    let until: f64 = until.parse().unwrap();
+    let now = Utc::now().timestamp_micros() as f64 / 1e6;
+    assert!(until <= now, "until {until}, now {now}");
+}

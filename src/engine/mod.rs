@@ -150,6 +150,24 @@ pub trait Engine: Send + Sync + 'static {
     /// Lists the sandboxes.
     async fn list(&self) -> Result<Vec<Sandbox>>;
 
+    /// Finds one of them by its id.
+    async fn find(&self, id: &SandboxId) -> Result<Option<Sandbox>> {
+        let listed = self.list().await?.into_iter();
+        Ok(listed.into_iter().find(|one| one.reference.id == *id))
+    }
+
+    /// Lists those of a name, or, if there is none, those whose id begins so: without reading all the others, where an engine
+    /// can do that.
+    async fn named(&self, word: &str) -> Result<Vec<Sandbox>> {
+        let mut listed = self.list().await?;
+        let by_name = listed.iter().any(|one| one.name == word);
+        listed.retain(|one| match by_name {
+            true => one.name == word,
+            false => one.reference.id.as_str().starts_with(word),
+        });
+        Ok(listed)
+    }
+
     /// Makes and starts a sandbox, or leaves nothing.
     async fn create(&self, spec: &SandboxSpec, notes: &Notes) -> Result<Sandbox>;
 

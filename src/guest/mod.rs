@@ -10,8 +10,18 @@
 
 pub mod wire;
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 /// The program itself; empty where it could not be built, which [`is_available`] tells.
 pub const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest"));
+
+/// Names the version of the program, by what it holds.
+#[must_use]
+pub fn version() -> String {
+    let mut hasher = DefaultHasher::new();
+    PROGRAM.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
 
 /// The processor it was built for, in the words of images.
 pub const PLATFORM: &str = if cfg!(target_arch = "aarch64") {

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Client, lifecycle};
+use super::{Client, create};
 use crate::domain::SandboxId;
 use crate::engine::{EngineError, Result};
 
@@ -37,7 +37,7 @@ pub(super) async fn prepare(client: &Client, id: &SandboxId) -> Result<()> {
     if !client.foreign.lacks_guest(id) {
         return Ok(());
     }
-    let brought = lifecycle::bring_guest(client, id).await;
+    let brought = create::bring_guest(client, id).await;
     brought.map_err(|error| {
         let words = format!(
             "bringing sandtop's helper into this foreign sandbox failed: {}",

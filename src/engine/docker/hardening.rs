@@ -8,13 +8,12 @@ use bollard::models::{
 };
 use chrono::{SecondsFormat, Utc};
 
-use super::convert;
+use super::{convert, guest_volume};
 use crate::domain::{Access, Network, PackageMount, SandboxSpec};
 use crate::engine::guest::command_line;
-use crate::guest::wire;
 
-/// Describes the container of a sandbox.
-pub(super) fn container(spec: &SandboxSpec, scope: &str) -> ContainerCreateBody {
+/// Describes the container of a sandbox; `guest` is the volume with the guest program.
+pub(super) fn container(spec: &SandboxSpec, scope: &str, guest: &str) -> ContainerCreateBody {
     ContainerCreateBody {
         hostname: Some("sandbox".to_owned()),
         user: Some(spec.user.clone()),
@@ -26,12 +25,12 @@ pub(super) fn container(spec: &SandboxSpec, scope: &str) -> ContainerCreateBody 
         labels: Some(labels(spec, scope)),
         tty: Some(false),
         stop_timeout: Some(2),
-        host_config: Some(host_config(spec, scope)),
+        host_config: Some(host_config(spec, scope, guest)),
         ..ContainerCreateBody::default()
     }
 }
 
-fn host_config(spec: &SandboxSpec, scope: &str) -> HostConfig {
+fn host_config(spec: &SandboxSpec, scope: &str, guest: &str) -> HostConfig {
     let memory = spec
         .limits
         .memory_bytes
@@ -57,7 +56,7 @@ fn host_config(spec: &SandboxSpec, scope: &str) -> HostConfig {
         cgroupns_mode: Some(HostConfigCgroupnsModeEnum::PRIVATE),
         shm_size: Some(16 << 20),
         tmpfs: Some(tmpfs(spec)),
-        mounts: Some(mounts(spec, scope)),
+        mounts: Some(mounts(spec, scope, guest)),
         log_config: Some(HostConfigLogConfig {
             typ: Some("json-file".to_owned()),
             config: Some(HashMap::from([
@@ -93,9 +92,9 @@ fn tmpfs(spec: &SandboxSpec) -> HashMap<String, String> {
     ])
 }
 
-/// The work directory and the guest as volumes that go with the container, then what the user asked for.
-fn mounts(spec: &SandboxSpec, scope: &str) -> Vec<Mount> {
-    let mut mounts = vec![volume(wire::GUEST_DIR, scope)];
+/// The guest, the work directory as a volume that goes with the container, then what the user asked for.
+fn mounts(spec: &SandboxSpec, scope: &str, guest: &str) -> Vec<Mount> {
+    let mut mounts = vec![guest_volume::mount(guest)];
     if !spec
         .mounts
         .iter()

@@ -1,204 +1,22 @@
-//! Making, changing, listing and removing containers; a create that fails leaves nothing.
+//! Changing and removing containers.
 
 use std::collections::HashMap;
 use std::path::Path;
 
-use bollard::body_full;
 use bollard::errors::Error;
 use bollard::query_parameters::{
-    DownloadFromContainerOptionsBuilder, KillContainerOptionsBuilder, ListContainersOptionsBuilder,
-    RemoveContainerOptionsBuilder, RestartContainerOptionsBuilder, StopContainerOptionsBuilder,
-    UploadToContainerOptionsBuilder,
+    KillContainerOptionsBuilder, ListContainersOptionsBuilder, RemoveContainerOptionsBuilder,
+    RestartContainerOptionsBuilder, StopContainerOptionsBuilder,
 };
-use bytes::Bytes;
-use futures_util::TryStreamExt;
 
 use super::creating::Creating;
-use super::{Client, Endpoint, convert, hardening, pull};
-use crate::domain::{Access, HostName, Phase, SandboxId, SandboxPath, SandboxSpec};
-use crate::engine::{EngineError, Notes, Result, host_mounts};
-use crate::guest::{self, wire};
+use super::{Client, Endpoint, convert};
+use crate::domain::{HostName, Phase, SandboxId, SandboxSpec};
+use crate::engine::{EngineError, Result, host_mounts};
 use crate::protocol::{FailureKind, LifecycleOp};
 
 /// Seconds between the polite and the final signal of a stop.
 const STOP_SECONDS: i32 = 2;
-
-/// Copies the guest into a container that was made without it.
-pub(super) async fn bring_guest(client: &Client, id: &SandboxId) -> Result<()> {
-    let folder = wire::GUEST_DIR.trim_start_matches('/');
-    let name = format!("{folder}/guest");
-    let guest = archive(
-        name.as_bytes(),
-        guest::PROGRAM,
-        tar::EntryType::Regular,
-        UserIds::ROOT,
-    );
-    upload(client, id, "/", guest).await
-}
-
-/// Makes and starts a sandbox.
-pub(super) async fn create(
-    client: &Client,
-    pulls: &pull::Pulls,
-    creating: &Creating,
-    spec: &SandboxSpec,
-    scope: &str,
-    notes: &Notes,
-) -> Result<SandboxId> {
-    if !guest::is_available() {
-        return Err(EngineError::new(
-            FailureKind::Unsupported,
-            "this build of sandtop carries no guest program for sandboxes",
-        )
-        .with_hint("build sandtop on Linux"));
-    }
-    pull::ensure(client, pulls, &spec.image, notes).await?;
-    notes.send(format!("creating {}", spec.name), 0, None);
-    let name = convert::container_name(spec.name.as_str());
-    let made = creating
-        .container(client, &name, hardening::container(spec, scope))
-        .await
-        .map_err(|error| explain_create(spec, error))?;
-    let id = SandboxId::new(made.id);
-    if let Err(error) = fill_and_start(client, &id, spec).await {
-        remove(client, &id).await?;
-        return Err(error);
-    }
-    Ok(id)
-}
-
-fn explain_create(spec: &SandboxSpec, error: Error) -> EngineError {
-    let failed = convert::error(&format!("creating {}", spec.name), error);
-    match failed.kind {
-        FailureKind::Conflict => EngineError::new(
-            FailureKind::Conflict,
-            format!("the name {} is in use on this engine", spec.name),
-        )
-        .with_hint("choose another name, or remove that one first"),
-        FailureKind::Invalid if failed.message.contains("bind source path does not exist") => {
-            failed.with_hint("make the folder first")
-        }
-        _ => failed,
-    }
-}
-
-async fn fill_and_start(client: &Client, id: &SandboxId, spec: &SandboxSpec) -> Result<()> {
-    let guest = archive(
-        b"guest",
-        guest::PROGRAM,
-        tar::EntryType::Regular,
-        UserIds::ROOT,
-    );
-    upload(client, id, wire::GUEST_DIR, guest).await?;
-    let own = [work_dir(spec), written_set(spec)];
-    for folder in own.into_iter().flatten() {
-        let owner = user_ids(client, id, &spec.user).await?;
-        // The one entry is the directory itself, which hands it to the sandbox's user. It must be called `/`: engines
-        // pass over `.`.
-        let directory = archive(b"/", &[], tar::EntryType::Directory, owner);
-        upload(client, id, &folder.to_string(), directory).await?;
-    }
-    let started = client.docker.start_container(id.as_str(), None).await;
-    started.map_err(|error| convert::error(&format!("starting {}", spec.name), error))
-}
-
-/// Returns the work directory, unless it is a folder of the host.
-fn work_dir(spec: &SandboxSpec) -> Option<&SandboxPath> {
-    let mut mounts = spec.mounts.iter();
-    let is_mounted = mounts.any(|mount| mount.target == spec.work_dir);
-    (!is_mounted).then_some(&spec.work_dir)
-}
-
-/// Returns where packages are to be installed.
-fn written_set(spec: &SandboxSpec) -> Option<&SandboxPath> {
-    let set = spec.packages.as_ref();
-    let written = set.filter(|set| set.access == Access::ReadWrite);
-    written.map(|set| &set.target)
-}
-
-/// Who owns a file in a container.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct UserIds {
-    uid: u64,
-    gid: u64,
-}
-
-impl UserIds {
-    const ROOT: Self = Self { uid: 0, gid: 0 };
-}
-
-/// Packs one file; never compressed, because engines have run hostile decompressors for that.
-fn archive(name: &[u8], content: &[u8], kind: tar::EntryType, owner: UserIds) -> Bytes {
-    let mut header = tar::Header::new_gnu();
-    for (byte, to) in name.iter().zip(header.as_old_mut().name.iter_mut()) {
-        *to = *byte;
-    }
-    header.set_entry_type(kind);
-    header.set_mode(0o755);
-    header.set_uid(owner.uid);
-    header.set_gid(owner.gid);
-    header.set_size(content.len() as u64);
-    header.set_cksum();
-    let mut builder = tar::Builder::new(Vec::new());
-    // Writing into memory cannot fail.
-    let _ = builder.append(&header, content);
-    builder.into_inner().unwrap_or_default().into()
-}
-
-async fn upload(client: &Client, id: &SandboxId, path: &str, archive: Bytes) -> Result<()> {
-    let options = UploadToContainerOptionsBuilder::new().path(path).build();
-    let sent = client
-        .docker
-        .upload_to_container(id.as_str(), Some(options), body_full(archive))
-        .await;
-    sent.map_err(|error| convert::error(&format!("preparing {path} in the sandbox"), error))
-}
-
-/// Finds the numbers of a user given as `uid`, `uid:gid` or a name of the image.
-async fn user_ids(client: &Client, id: &SandboxId, user: &str) -> Result<UserIds> {
-    let (name, group) = user.split_once(':').unwrap_or((user, ""));
-    let group: Option<u64> = group.parse().ok();
-    if let Ok(uid) = name.parse() {
-        let gid = group.unwrap_or(0);
-        return Ok(UserIds { uid, gid });
-    }
-    let found = passwd_entry(client, id, name).await.ok_or_else(|| {
-        EngineError::new(
-            FailureKind::Invalid,
-            format!("the image has no user `{name}`"),
-        )
-        .with_hint("give the user as uid:gid")
-    })?;
-    Ok(UserIds {
-        gid: group.unwrap_or(found.gid),
-        ..found
-    })
-}
-
-async fn passwd_entry(client: &Client, id: &SandboxId, name: &str) -> Option<UserIds> {
-    let options = DownloadFromContainerOptionsBuilder::new()
-        .path("/etc/passwd")
-        .build();
-    let parts: Vec<Bytes> = client
-        .docker
-        .download_from_container(id.as_str(), Some(options))
-        .try_collect()
-        .await
-        .ok()?;
-    let archive = parts.concat();
-    let mut archive = tar::Archive::new(archive.as_slice());
-    let mut file = archive.entries().ok()?.next()?.ok()?;
-    let mut text = String::new();
-    std::io::Read::read_to_string(&mut file, &mut text).ok()?;
-    let line = text
-        .lines()
-        .find(|line| line.split(':').next() == Some(name))?;
-    let mut fields = line.split(':').skip(2);
-    Some(UserIds {
-        uid: fields.next()?.parse().ok()?,
-        gid: fields.next()?.parse().ok()?,
-    })
-}
 
 /// Removes what an interrupted create of exactly this specification left.
 pub(super) async fn discard(
@@ -382,7 +200,7 @@ async fn remove_stopped(client: &Client, id: &SandboxId) -> Result<()> {
 }
 
 /// Removes a container with its volumes, running or not; one that is gone, or going, is fine.
-async fn remove(client: &Client, id: &SandboxId) -> Result<()> {
+pub(super) async fn remove(client: &Client, id: &SandboxId) -> Result<()> {
     let options = RemoveContainerOptionsBuilder::new()
         .force(true)
         .v(true)

@@ -5,16 +5,20 @@ mod attach;
 mod capabilities;
 mod connect;
 mod convert;
+mod create;
 mod creating;
 mod doctor;
 mod endpoint;
 mod events;
 mod foreign;
+mod guest_volume;
 mod hardening;
 mod inspect;
 mod introspect;
 mod leftovers;
 mod lifecycle;
+mod one_entry;
+mod ownership;
 mod package_volumes;
 mod paused_files;
 mod paused_processes;
@@ -58,8 +62,7 @@ pub struct DockerEngine {
     scope: String,
     adopt: AdoptRules,
     client: OnceCell<(Client, Guests)>,
-    pulls: pull::Pulls,
-    creating: creating::Creating,
+    creates: create::Shared,
 }
 
 impl DockerEngine {
@@ -72,8 +75,7 @@ impl DockerEngine {
             scope: scope.into(),
             adopt: AdoptRules::default(),
             client: OnceCell::new(),
-            pulls: pull::Pulls::default(),
-            creating: creating::Creating::default(),
+            creates: create::Shared::default(),
         }
     }
 
@@ -151,25 +153,31 @@ impl Engine for DockerEngine {
         visibility::list(self.client().await?, &self.visibility()).await
     }
 
+    async fn find(&self, id: &SandboxId) -> Result<Option<Sandbox>> {
+        visibility::find(self.client().await?, &self.visibility(), id).await
+    }
+
+    async fn named(&self, word: &str) -> Result<Vec<Sandbox>> {
+        visibility::named(self.client().await?, &self.visibility(), word).await
+    }
+
     async fn create(&self, spec: &SandboxSpec, notes: &Notes) -> Result<Sandbox> {
         let client = self.client().await?;
-        let id = lifecycle::create(
-            client,
-            &self.pulls,
-            &self.creating,
-            spec,
-            &self.scope,
-            notes,
-        )
-        .await?;
-        let all = visibility::list(client, &self.visibility()).await?;
-        let made = all.into_iter().find(|sandbox| sandbox.reference.id == id);
+        let id = create::create(client, &self.creates, spec, &self.scope, notes).await?;
+        let made = visibility::find(client, &self.visibility(), &id).await?;
         made.ok_or_else(|| EngineError::not_found(format!("the new sandbox {}", spec.name)))
     }
 
     async fn discard(&self, spec: &SandboxSpec) -> Result<()> {
         let client = self.client().await?;
-        lifecycle::discard(client, &self.creating, &self.host, spec, &self.scope).await
+        lifecycle::discard(
+            client,
+            &self.creates.creating,
+            &self.host,
+            spec,
+            &self.scope,
+        )
+        .await
     }
 
     async fn act(&self, id: &SandboxId, action: LifecycleOp) -> Result<()> {
@@ -238,7 +246,7 @@ impl Engine for DockerEngine {
     }
 
     async fn image_key(&self, image: &str, notes: &Notes) -> Result<String> {
-        pull::ensure(self.client().await?, &self.pulls, image, notes).await?;
+        pull::ensure(self.client().await?, &self.creates.pulls, image, notes).await?;
         introspect::image_key(self.client().await?, image).await
     }
 

@@ -168,10 +168,7 @@ impl StateDir {
 
     /// Puts the guest program there and returns its path; one that is there already is the same one.
     pub(super) fn guest(&self) -> io::Result<PathBuf> {
-        use std::hash::{DefaultHasher, Hash, Hasher};
-        let mut hasher = DefaultHasher::new();
-        guest::PROGRAM.hash(&mut hasher);
-        let file = self.base.join(format!("guest-{:016x}", hasher.finish()));
+        let file = self.base.join(format!("guest-{}", guest::version()));
         if fs::metadata(&file).is_ok_and(|meta| meta.len() == guest::PROGRAM.len() as u64) {
             return Ok(file);
         }

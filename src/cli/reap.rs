@@ -171,7 +171,7 @@ pub(super) fn seconds(time: Option<Duration>) -> Option<u64> {
 /// `pin` and `unpin`.
 pub(super) async fn pin(cli: &mut CliContext, names: &[String], pinned: bool) -> Outcome<u8> {
     cli.refuse_if_read_only("pinning")?;
-    let all = cli.session.list().await?;
+    let all = cli.session.candidates(names).await?;
     let mut results = Vec::new();
     for name in names {
         let outcome = match pick(&all, name) {

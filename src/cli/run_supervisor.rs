@@ -53,7 +53,7 @@ pub(super) async fn supervise(cli: &mut CliContext) -> Outcome<u8> {
 
 async fn begin(cli: &mut CliContext, job: &Job) -> Outcome<SupervisedRun> {
     // The record wants the sandbox's name.
-    cli.session.list().await?;
+    cli.session.named(job.sandbox.id.as_str()).await?;
     let (spec, stream) = (job.spec(), cli.session.stream_id());
     let inputs = listen(cli, &spec)?;
     let command = Command::Exec {

@@ -130,7 +130,7 @@ pub(super) async fn act(
     names: &[String],
     action: LifecycleOp,
 ) -> Outcome<u8> {
-    let all = cli.session.list().await?;
+    let all = cli.session.candidates(names).await?;
     let picked: Vec<Result<&Sandbox, Failure>> =
         names.iter().map(|name| pick(&all, name)).collect();
     let commands = picked

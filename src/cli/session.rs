@@ -124,7 +124,16 @@ impl Session {
 
     /// Lists the sandboxes that the `--host` flag allows.
     pub(super) async fn list(&mut self) -> Result<Vec<Sandbox>, Failure> {
-        match self.ask(Command::Refresh).await? {
+        self.sandboxes(Command::Refresh).await
+    }
+
+    /// Lists those among them that a name or the start of an id may mean.
+    pub(super) async fn named(&mut self, word: &str) -> Result<Vec<Sandbox>, Failure> {
+        self.sandboxes(Command::Find(word.to_owned())).await
+    }
+
+    async fn sandboxes(&mut self, command: Command) -> Result<Vec<Sandbox>, Failure> {
+        match self.ask(command).await? {
             Reply::Sandboxes(all) => Ok(all
                 .into_iter()
                 .filter(|s| self.host.as_ref().is_none_or(|h| *h == s.reference.host))
@@ -133,10 +142,23 @@ impl Session {
         }
     }
 
+    /// Lists at least those that some names mean. One is looked up; all are listed for several, or to say what else could be
+    /// meant.
+    pub(super) async fn candidates(&mut self, names: &[String]) -> Result<Vec<Sandbox>, Failure> {
+        if let [wanted] = names {
+            let word = wanted.split_once('/').map_or(&**wanted, |(_, name)| name);
+            let found = self.named(word).await?;
+            if pick(&found, wanted).is_ok() {
+                return Ok(found);
+            }
+        }
+        self.list().await
+    }
+
     /// Finds the sandbox that a person means.
     pub(super) async fn find(&mut self, wanted: &str) -> Outcome<Sandbox> {
-        let all = self.list().await?;
-        Ok(pick(&all, wanted)?.clone())
+        let found = self.candidates(&[wanted.to_owned()]).await?;
+        Ok(pick(&found, wanted)?.clone())
     }
 }
 

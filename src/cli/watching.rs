@@ -18,7 +18,7 @@ const FIRST_FIGURES: Duration = Duration::from_secs(6);
 
 /// `stats`.
 pub(super) async fn stats(cli: &mut CliContext, names: &[String], watch: bool) -> Outcome<u8> {
-    let all = cli.session.list().await?;
+    let all = cli.session.candidates(names).await?;
     let picked: Vec<&Sandbox> = match names {
         [] => all
             .iter()

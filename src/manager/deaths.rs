@@ -256,13 +256,14 @@ async fn last_run(context: &Context, host: &Host, id: &SandboxId) -> Option<Run>
 
 /// Looks at a sandbox that is about to be removed: if it has ended before, that is its death.
 pub(super) async fn before_removal(context: &Context, host: &Host, sandbox: &SandboxRef) {
-    let listed = host.list().await.unwrap_or_default();
-    let found = listed.iter().filter(|s| s.reference == *sandbox);
-    let ended: Vec<Sandbox> = found.filter(|s| !s.phase.is_live()).cloned().collect();
-    let deaths = context.options.store.deaths(&host.engine_key).await;
-    let is_known = deaths.is_ok_and(|deaths| deaths.contains_key(&sandbox.id));
-    if let (Some(ended), false) = (ended.first(), is_known) {
-        Witness::new(context, host).explain_stop(ended).await;
+    let found = host.find(&sandbox.id).await.ok().flatten();
+    let Some(ended) = found.filter(|found| !found.phase.is_live()) else {
+        return;
+    };
+    let store = &context.options.store;
+    let known = store.has_death(&host.engine_key, &sandbox.id).await;
+    if !known.unwrap_or(false) {
+        Witness::new(context, host).explain_stop(&ended).await;
     }
 }
 

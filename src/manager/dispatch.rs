@@ -51,6 +51,7 @@ impl Manager {
             Command::Cancel(stream) => self.cancel(id, stream),
             Command::Watch(topic) => self.watch(id, &topic),
             Command::Refresh => self.answer(id, lifecycle::refresh(c)),
+            Command::Find(word) => self.answer(id, lifecycle::find(c, word)),
             Command::Create { host, spec } => self.answer(id, lifecycle::create(c, id, host, spec)),
             Command::Act { sandbox, action } => self.answer(id, lifecycle::act(c, sandbox, action)),
             Command::Inspect(sandbox) => self.answer(id, lifecycle::inspect(c, sandbox)),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::domain::{HostName, Sandbox};
+use crate::domain::{HostName, Sandbox, SandboxId};
 use crate::engine::{EngineError, SharedEngine};
 use crate::protocol::{Failure, FailureKind};
 
@@ -26,6 +26,16 @@ impl Host {
     /// Lists its sandboxes.
     pub(super) async fn list(&self) -> Result<Vec<Sandbox>, Failure> {
         within(LOOK_UP, "listing sandboxes", self.engine.list()).await
+    }
+
+    /// Lists those that a word may mean.
+    pub(super) async fn named(&self, word: &str) -> Result<Vec<Sandbox>, Failure> {
+        within(LOOK_UP, "looking for the sandbox", self.engine.named(word)).await
+    }
+
+    /// Finds one by its id.
+    pub(super) async fn find(&self, id: &SandboxId) -> Result<Option<Sandbox>, Failure> {
+        within(LOOK_UP, "looking for the sandbox", self.engine.find(id)).await
     }
 }
 

@@ -28,6 +28,23 @@ pub(super) async fn refresh(context: Context) -> Result<Reply, Failure> {
     }
 }
 
+/// Finds what a word may mean on any host; it fails only if no host answers.
+pub(super) async fn find(context: Context, word: String) -> Result<Reply, Failure> {
+    let asking = context.hosts().iter().map(|host| host.named(&word));
+    let (mut found, mut failure) = (Vec::new(), None);
+    for answer in join_all(asking).await {
+        match answer {
+            Ok(sandboxes) => found.extend(sandboxes),
+            Err(error) => failure = Some(error),
+        }
+    }
+    context.remember(&found);
+    match failure {
+        Some(failure) if found.is_empty() => Err(failure),
+        _ => Ok(Reply::Sandboxes(found)),
+    }
+}
+
 async fn announce(context: &Context, host: &Host, sandboxes: Vec<Sandbox>) -> Vec<Sandbox> {
     context.remember(&sandboxes);
     context

@@ -59,7 +59,7 @@ impl UsageSnapshot {
         })
     }
 
-    /// Looks again at one of the sandboxes: a list, and what the engine saw since the first look. An open run needs no look:
+    /// Looks again at one of the sandboxes: the sandbox itself, and what the engine saw since the first look. An open run needs no look:
     /// the store grants no claim on its sandbox.
     pub(super) async fn reload_one(
         &self,
@@ -67,8 +67,7 @@ impl UsageSnapshot {
         host: &Host,
         sandbox: &SandboxRef,
     ) -> Result<Self, Failure> {
-        let mut sandboxes = host.list().await?;
-        sandboxes.retain(|one| one.reference == *sandbox);
+        let sandboxes: Vec<Sandbox> = host.find(&sandbox.id).await?.into_iter().collect();
         let past = uses_by_others::past_events(host, self.now.wall - OVERLAP).await;
         let others = UsesByOthers::find(host, &sandboxes, past).await;
         let memory = record_uses(context, host, &sandboxes, &others).await;

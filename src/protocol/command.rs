@@ -26,6 +26,8 @@ pub struct Request {
 pub enum Command {
     /// List the sandboxes of all hosts.
     Refresh,
+    /// List only those of a name, or, where no sandbox has it, those whose id begins so.
+    Find(String),
     /// Make and start a sandbox.
     Create {
         /// Where.

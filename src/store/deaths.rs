@@ -163,6 +163,17 @@ impl Store {
         .await
     }
 
+    /// Tells whether the cause of a death is remembered.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn has_death(&self, place: &str, sandbox: &SandboxId) -> Result<bool, Failure> {
+        let keys = [place, sandbox.as_str()].map(str::to_owned);
+        let sql = "SELECT EXISTS(SELECT 1 FROM deaths WHERE place = ?1 AND sandbox = ?2)";
+        self.ask(move |db| db.query_row(sql, keys.each_ref(), |row| row.get(0)))
+            .await
+    }
+
     /// Reads the causes of death that are remembered, with the names of the sandboxes.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use chrono::Utc;
 
-use crate::support::Place;
+use crate::support::{Place, busybox};
 
 /// Methods that a request may begin with.
 const METHODS: [&str; 5] = ["GET ", "POST ", "PUT ", "HEAD ", "DELETE "];
@@ -108,4 +108,60 @@ fn a_list_asks_the_engine_once_and_not_about_its_future() {
     let until: f64 = until.parse().unwrap();
     let now = Utc::now().timestamp_micros() as f64 / 1e6;
     assert!(until <= now, "until {until}, now {now}");
+}
+
+#[test]
+#[ignore = "needs Docker: tests/run"]
+fn a_verb_on_one_sandbox_looks_at_that_one() {
+    let watched = Watched::docker();
+    let name = watched.place.sandbox(&[]);
+    for args in [
+        &["exec", &name, "--", "true"][..],
+        &["files", "ls", &name],
+        &["stop", &name],
+        &["rm", "-f", &name],
+    ] {
+        let asked = watched.asks(args);
+        for list in asked.iter().filter(|one| one.contains("/containers/json")) {
+            assert!(
+                list.contains("name") || list.contains("%22id%22"),
+                "{args:?}: {list}"
+            );
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs Docker: tests/run"]
+fn a_create_brings_the_guest_only_once_and_lists_once() {
+    let watched = Watched::docker();
+    watched.place.sandbox_of(&busybox(), &[]);
+    let name = watched.place.name("second");
+    let asked = watched.asks(&["create", &name, "--image", &busybox()]);
+    let lists = asked.iter().filter(|one| one.contains("/containers/json"));
+    let of_all = lists.filter(|list| !list.contains("%22id%22"));
+    assert_eq!(of_all.count(), 1, "for the limit: {asked:#?}");
+    assert_eq!(count(&asked, "/containers/create"), 1, "{asked:#?}");
+    let uploads = asked.iter().filter(|one| one.starts_with("PUT "));
+    let uploads = uploads.filter(|one| one.contains("/archive")).count();
+    // Nobody but root gives a folder away; the engine does it then.
+    let own = usize::from(!rustix::process::geteuid().is_root());
+    assert_eq!(uploads, own, "{asked:#?}");
+}
+
+#[test]
+#[ignore = "needs Docker: tests/run"]
+fn many_are_removed_without_a_list_for_each() {
+    let watched = Watched::docker();
+    let names = ["a", "b", "c"].map(|word| watched.place.name(word));
+    for name in &names {
+        let args = ["create", name, "--image", &busybox()];
+        watched.place.run(&args).ok();
+    }
+    let [a, b, c] = &names;
+    let asked = watched.asks(&["rm", "-f", a, b, c]);
+    let lists = asked.iter().filter(|one| one.contains("/containers/json"));
+    let of_all = lists.filter(|list| !list.contains("%22id%22"));
+    assert_eq!(of_all.count(), 1, "{asked:#?}");
+    assert_eq!(watched.place.belongings(), Vec::<String>::new());
 }

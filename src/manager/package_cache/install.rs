@@ -102,8 +102,8 @@ impl<'a> InstallJob<'a> {
     /// Removes what a killed process left of the same work, and packages that have become too old.
     async fn remove_debris(&self, cache: PackageCache<'_>, name: &str) -> Result<(), Failure> {
         let PackageCache { context, host } = cache;
-        let all = host.engine.list().await?;
-        for sandbox in all.iter().filter(|sandbox| sandbox.name == name) {
+        let found = host.engine.named(name).await?;
+        for sandbox in found.iter().filter(|sandbox| sandbox.name == name) {
             let here = &context.options.owner;
             let life = sandbox.owner.as_ref().map(|owner| is_alive(owner, here));
             if life != Some(Life::Dead) {

@@ -7,6 +7,8 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use super::code_args::{CacheVerb, CheckArgs, DepsArgs, RunArgs};
+use super::file_args::FilesVerb;
+use super::sandbox_args::{CreateArgs, ExecArgs};
 
 /// Watch, use and reap code sandboxes.
 #[derive(Debug, Parser)]
@@ -153,7 +155,7 @@ pub enum Verb {
     /// Work on files of a sandbox
     #[command(subcommand)]
     Files(FilesVerb),
-    /// Copy files and folders: NAME:PATH on one side, a path of this machine on the other
+    /// Copy files and folders: NAME:PATH on one side, a path of this machine on the other; missing folders are made
     Cp {
         /// From
         from: OsString,
@@ -223,49 +225,6 @@ pub struct Names {
     pub names: Vec<String>,
 }
 
-/// What `create` takes; everything else comes from the profile.
-#[derive(Debug, Args)]
-pub struct CreateArgs {
-    /// Its name (default: made up)
-    pub name: Option<String>,
-    /// Profile of the configuration
-    #[arg(short, long)]
-    pub profile: Option<String>,
-    /// Image
-    #[arg(short, long)]
-    pub image: Option<String>,
-    /// Memory, swap included, such as 512m
-    #[arg(short, long, value_name = "SIZE")]
-    pub memory: Option<String>,
-    /// Processor time; 1.0 is one core
-    #[arg(long, value_name = "CORES")]
-    pub cpus: Option<f64>,
-    /// Processes and threads; 0 lifts the limit
-    #[arg(long, value_name = "COUNT")]
-    pub pids: Option<u64>,
-    /// Seconds a command may take; 0 lifts the limit
-    #[arg(long, value_name = "SECONDS")]
-    pub timeout: Option<u64>,
-    /// Switch the network on
-    #[arg(long)]
-    pub network: bool,
-    /// Variable for its processes
-    #[arg(short, long = "env", value_name = "KEY=VALUE")]
-    pub env: Vec<String>,
-    /// Folder of this machine to show in it
-    #[arg(long = "mount", value_name = "HOST:PATH[:ro]")]
-    pub mounts: Vec<String>,
-    /// Its writable folder
-    #[arg(short, long, value_name = "PATH")]
-    pub workdir: Option<String>,
-    /// User of its processes, uid:gid
-    #[arg(short, long)]
-    pub user: Option<String>,
-    /// Label
-    #[arg(short, long = "label", value_name = "KEY=VALUE")]
-    pub labels: Vec<String>,
-}
-
 /// What `reap` takes.
 #[derive(Debug, Args)]
 pub struct ReapArgs {
@@ -278,110 +237,6 @@ pub struct ReapArgs {
     /// Keep going, with a look every `cleanup_interval`
     #[arg(short, long)]
     pub watch: bool,
-}
-
-/// What `exec` takes.
-#[derive(Debug, Args)]
-pub struct ExecArgs {
-    /// The sandbox
-    pub name: String,
-    /// Continue this session: its directory and exported variables carry over
-    #[arg(short, long)]
-    pub session: Option<String>,
-    /// Seconds it may take; 0 lifts the limit
-    #[arg(long, value_name = "SECONDS")]
-    pub timeout: Option<f64>,
-    /// Variable for it
-    #[arg(short, long = "env", value_name = "KEY=VALUE")]
-    pub env: Vec<String>,
-    /// Where it starts
-    #[arg(short, long, value_name = "PATH")]
-    pub workdir: Option<String>,
-    /// As this user
-    #[arg(short, long)]
-    pub user: Option<String>,
-    /// Pass standard input on
-    #[arg(short, long)]
-    pub interactive: bool,
-    /// Give it a terminal
-    #[arg(short, long)]
-    pub tty: bool,
-    /// Do not wait: print the run's id; `output`, `input` and `cancel` work on it from anywhere
-    #[arg(short, long, conflicts_with = "tty")]
-    pub detach: bool,
-    /// Program and arguments
-    #[arg(
-        required = true,
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "COMMAND"
-    )]
-    pub command: Vec<String>,
-}
-
-/// Work on files.
-#[derive(Debug, Subcommand)]
-pub enum FilesVerb {
-    /// List a directory
-    Ls {
-        /// The sandbox
-        name: String,
-        /// The directory (default: the work directory)
-        path: Option<OsString>,
-    },
-    /// Print files
-    Cat {
-        /// The sandbox
-        name: String,
-        /// The files
-        #[arg(required = true)]
-        paths: Vec<OsString>,
-    },
-    /// Replace a file by standard input
-    Put {
-        /// The sandbox
-        name: String,
-        /// The file
-        path: OsString,
-        /// Permission bits, such as 755
-        #[arg(short, long, value_name = "OCTAL")]
-        mode: Option<String>,
-    },
-    /// Delete files
-    Rm {
-        /// The sandbox
-        name: String,
-        /// The files
-        #[arg(required = true)]
-        paths: Vec<OsString>,
-        /// Also directories with all below them
-        #[arg(short, long)]
-        recursive: bool,
-    },
-    /// Move a file or directory
-    Mv {
-        /// The sandbox
-        name: String,
-        /// From
-        from: OsString,
-        /// To
-        to: OsString,
-    },
-    /// Make directories, with the ones above them
-    Mkdir {
-        /// The sandbox
-        name: String,
-        /// The directories
-        #[arg(required = true)]
-        paths: Vec<OsString>,
-    },
-    /// Tell about a file
-    Stat {
-        /// The sandbox
-        name: String,
-        /// The file
-        path: OsString,
-    },
 }
 
 /// Views of the configuration.

@@ -95,7 +95,7 @@ async fn copy_straight(
     }
 }
 
-/// Looks at what is there: into an existing folder the copy goes under its own name, else exactly there.
+/// Looks at what is there: into a folder the copy goes under its own name, else exactly there.
 async fn copy_by_look(
     cli: &mut CliContext,
     sandbox: &Sandbox,
@@ -103,11 +103,21 @@ async fn copy_by_look(
     to: &OsStr,
     base: SandboxPath,
 ) -> Outcome<(SandboxPath, Copied)> {
-    let inside = kind_of(cli, sandbox, &base).await? == Some(FileKind::Directory);
-    if to.as_bytes().ends_with(b"/") && !inside {
+    let found = kind_of(cli, sandbox, &base).await?;
+    let wants_folder = to.as_bytes().ends_with(b"/");
+    if wants_folder
+        && found
+            .as_ref()
+            .is_some_and(|kind| *kind != FileKind::Directory)
+    {
         let message = format!("{base} is not a directory of the sandbox");
         return Err(Failure::new(FailureKind::NotFound, message).into());
     }
+    // A file goes into a new folder; a folder becomes it.
+    let inside = match found {
+        Some(kind) => kind == FileKind::Directory,
+        None => wants_folder && from.is_file(),
+    };
     let target = match (
         inside && !copies_content(from.as_os_str()),
         from.file_name(),
@@ -167,7 +177,8 @@ async fn kind_of(
 async fn copy_out(cli: &mut CliContext, name: &str, from: &OsStr, to: &Path) -> Outcome<u8> {
     let sandbox = cli.session.find(name).await?;
     let path = path_in(&sandbox, from)?;
-    let target = local_target(from, &path, to)?;
+    let inside = goes_inside(cli, &sandbox, &path, to).await?;
+    let target = local_target(from, &path, to, inside);
     let command = Command::CopyOut {
         sandbox: sandbox.reference.clone(),
         from: path.clone(),
@@ -182,31 +193,31 @@ async fn copy_out(cli: &mut CliContext, name: &str, from: &OsStr, to: &Path) -> 
     )
 }
 
-/// Decides where the root of the copy goes: into an existing folder under its own name, else exactly there.
-fn local_target(from: &OsStr, path: &SandboxPath, to: &Path) -> Result<PathBuf, Failure> {
-    let into = to.is_dir();
-    if !into && to.as_os_str().as_bytes().ends_with(b"/") {
-        return Err(Failure::new(
-            FailureKind::NotFound,
-            format!("{} is not a directory", to.display()),
-        ));
+/// Tells whether a copy goes into `to` under its own name, else it becomes `to`: into a folder, and a file into a new one.
+async fn goes_inside(
+    cli: &mut CliContext,
+    sandbox: &Sandbox,
+    from: &SandboxPath,
+    to: &Path,
+) -> Outcome<bool> {
+    if to.is_dir() || !to.as_os_str().as_bytes().ends_with(b"/") {
+        return Ok(to.is_dir());
     }
-    let target = if into && !copies_content(from) && !path.is_root() {
+    let plain: PathBuf = to.components().collect();
+    if plain.exists() {
+        let message = format!("{} is not a directory", plain.display());
+        return Err(Failure::new(FailureKind::NotFound, message).into());
+    }
+    Ok(kind_of(cli, sandbox, from).await? != Some(FileKind::Directory))
+}
+
+/// Returns where the root of a copy goes.
+fn local_target(from: &OsStr, path: &SandboxPath, to: &Path, inside: bool) -> PathBuf {
+    if inside && !copies_content(from) && !path.is_root() {
         to.join(OsStr::from_bytes(path.file_name()))
     } else {
         to.to_path_buf()
-    };
-    let parent = target
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    if !parent.is_dir() {
-        return Err(Failure::new(
-            FailureKind::NotFound,
-            format!("{} is not a directory", parent.display()),
-        ));
     }
-    Ok(target)
 }
 
 async fn ask(cli: &mut CliContext, command: Command) -> Outcome<Copied> {
@@ -255,21 +266,12 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_goes_into_an_existing_folder_under_its_own_name() {
-        let dir = tempfile::tempdir().expect("a folder");
+    fn a_copy_goes_into_a_folder_under_its_own_name() {
         let path = SandboxPath::parse(b"/workspace/src").expect("a path");
-        let target = |from: &str, to: PathBuf| {
-            local_target(OsStr::new(from), &path, &to).map_err(|f| f.kind)
-        };
-        assert_eq!(target("src", dir.path().into()), Ok(dir.path().join("src")));
-        assert_eq!(target("src/.", dir.path().into()), Ok(dir.path().into()));
-        assert_eq!(
-            target("src", dir.path().join("new")),
-            Ok(dir.path().join("new"))
-        );
-        assert_eq!(
-            target("src", dir.path().join("no/new")),
-            Err(FailureKind::NotFound)
-        );
+        let target =
+            |from: &str, inside| local_target(OsStr::new(from), &path, Path::new("to"), inside);
+        assert_eq!(target("src", true), Path::new("to/src"));
+        assert_eq!(target("src/.", true), Path::new("to"));
+        assert_eq!(target("src", false), Path::new("to"));
     }
 }

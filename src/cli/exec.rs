@@ -1,14 +1,15 @@
 //! `exec` and `shell`: commands in a sandbox, with their own streams, exit code and terminal.
 
 use std::io::IsTerminal;
+use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use chrono::Utc;
 use serde_json::{Map, Value, json};
 
-use super::args::ExecArgs;
 use super::output::{Kept, Writer};
 use super::print::{self, Format, Outcome, Stop};
+use super::sandbox_args::ExecArgs;
 use super::spec::in_flags;
 use super::stream::{self, Follower, InputFrom, Output, terminal_size};
 use super::{CliContext, exit, identity, views};
@@ -76,11 +77,9 @@ fn spec(args: &ExecArgs, sandbox: &Sandbox) -> Result<ExecSpec, Failure> {
         spec.env.push(key_value("env", pair).map_err(in_flags)?);
     }
     if let Some(path) = &args.workdir {
-        let path = SandboxPath::parse(path.as_bytes());
-        spec.work_dir =
-            Some(path.map_err(|error| {
-                Failure::new(FailureKind::Invalid, format!("--workdir: {error}"))
-            })?);
+        let path = SandboxPath::resolve(path.as_bytes(), &sandbox.work_dir);
+        let bad = |error| Failure::new(FailureKind::Invalid, format!("--workdir: {error}"));
+        spec.work_dir = Some(path.map_err(bad)?);
     }
     if args.interactive || args.tty {
         spec.stdin = StdinMode::Piped;

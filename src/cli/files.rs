@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use serde_json::{Map, Value, json};
 
-use super::args::FilesVerb;
+use super::file_args::FilesVerb;
 use super::output::{Kept, Writer};
 use super::print::{self, Format, Outcome};
 use super::session::unexpected;
@@ -25,7 +25,14 @@ pub(super) async fn run(cli: &mut CliContext, verb: &FilesVerb) -> Outcome<u8> {
             name,
             paths,
             recursive,
-        } => remove(cli, name, paths, *recursive).await,
+            force,
+        } => {
+            let removal = Removal {
+                recursive: *recursive,
+                missing_is_fine: *force,
+            };
+            remove(cli, name, paths, removal).await
+        }
         FilesVerb::Mv { name, from, to } => rename(cli, name, from, to).await,
         FilesVerb::Mkdir { name, paths } => make_dirs(cli, name, paths).await,
         FilesVerb::Stat { name, path } => stat(cli, name, path).await,
@@ -219,27 +226,44 @@ fn done(format: Format, key: &str, path: &SandboxPath) -> Outcome<u8> {
     Ok(exit::OK)
 }
 
+/// How files are removed.
+#[derive(Clone, Copy)]
+struct Removal {
+    recursive: bool,
+    missing_is_fine: bool,
+}
+
 async fn remove(
     cli: &mut CliContext,
     name: &str,
     paths: &[std::ffi::OsString],
-    recursive: bool,
+    removal: Removal,
 ) -> Outcome<u8> {
     cli.refuse_if_read_only("deleting files")?;
-    each(cli, name, paths, |path| FileOp::Delete { path, recursive }).await
+    let recursive = removal.recursive;
+    let op = |path| FileOp::Delete { path, recursive };
+    each(cli, name, paths, op, |outcome| match outcome {
+        Err(failure) if removal.missing_is_fine && failure.kind == FailureKind::NotFound => Ok(()),
+        Err(failure) if failure.message.contains("not empty") => {
+            Err(failure.with_hint("use `files rm -r`"))
+        }
+        outcome => outcome,
+    })
+    .await
 }
 
 async fn make_dirs(cli: &mut CliContext, name: &str, paths: &[std::ffi::OsString]) -> Outcome<u8> {
     cli.refuse_if_read_only("making directories")?;
-    each(cli, name, paths, FileOp::MakeDir).await
+    each(cli, name, paths, FileOp::MakeDir, |outcome| outcome).await
 }
 
-/// Does the same to several paths; a directory that is not empty gets the hint that helps.
+/// Does the same to several paths, up to the first whose outcome is judged a failure.
 async fn each(
     cli: &mut CliContext,
     name: &str,
     paths: &[std::ffi::OsString],
     op: impl Fn(SandboxPath) -> FileOp,
+    judge: impl Fn(Result<(), Failure>) -> Result<(), Failure>,
 ) -> Outcome<u8> {
     let sandbox = cli.session.find(name).await?;
     let paths: Vec<SandboxPath> = paths
@@ -247,14 +271,8 @@ async fn each(
         .map(|path| path_in(&sandbox, path))
         .collect::<Result<_, _>>()?;
     for path in &paths {
-        operate(cli, &sandbox, op(path.clone()))
-            .await
-            .map_err(|failure| match failure.kind {
-                FailureKind::Conflict if failure.message.contains("not empty") => {
-                    failure.with_hint("use `files rm -r`")
-                }
-                _ => failure,
-            })?;
+        let done = operate(cli, &sandbox, op(path.clone())).await;
+        judge(done.map(|_| ()))?;
     }
     if cli.format == Format::Json {
         print::json(&json!({"ok": true, "paths": paths}))?;

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use chrono::Utc;
 use serde_json::json;
 
-use super::args::CreateArgs;
 use super::print::{self, Format, Outcome};
+use super::sandbox_args::CreateArgs;
 use super::session::{pick, unexpected};
 use super::{CliContext, exit, identity, spec, views};
 use crate::describe::standing_word;

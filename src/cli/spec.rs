@@ -1,6 +1,6 @@
 //! From the flags of `create` to what they ask for.
 
-use super::args::CreateArgs;
+use super::sandbox_args::CreateArgs;
 use crate::config::NewSandbox;
 use crate::protocol::Failure;
 

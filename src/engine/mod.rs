@@ -19,7 +19,8 @@
 //! 13. `samples`: the first within seconds, then about one a second, within the limits; the stream ends after a stop.
 //! 14. Files: what is written is read again; names of any bytes survive.
 //! 15. Trees go in and come out the same, with empty folders and links.
-//! 16. Reading a directory or writing to a missing one is an error of the right kind.
+//! 16. Reading a directory or a missing file is an error of the right kind and says the name that was asked for. Writing
+//!     makes the directories that are missing; if it fails, they go again.
 //! 17. Limits hold: memory over the limit gives `OutOfMemory`, a fork bomb stops at the pids limit.
 //! 18. The network is off unless asked for.
 //! 19. Sessions keep directory and exported variables, also after a timeout.
@@ -286,7 +287,8 @@ pub trait Engine: Send + Sync + 'static {
         limit: Option<u64>,
     ) -> Result<ByteStream>;
 
-    /// Replaces a file at once when `content` has ended well; until then, and on any error, the old file stays.
+    /// Replaces a file at once when `content` has ended well; until then, and on any error, the old file stays. Missing
+    /// directories above it are made.
     async fn write(
         &self,
         id: &SandboxId,
@@ -300,7 +302,7 @@ pub trait Engine: Send + Sync + 'static {
         Err(EngineError::unsupported(format!("copying {path}")))
     }
 
-    /// Writes a tree so that its root becomes `path`.
+    /// Writes a tree so that its root becomes `path`; missing directories above it are made.
     async fn unpack(&self, _id: &SandboxId, path: &SandboxPath, _tree: TreeStream) -> Result<()> {
         Err(EngineError::unsupported(format!("copying to {path}")))
     }

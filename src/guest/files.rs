@@ -5,9 +5,10 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::finish::Problem;
+use crate::parents::Parents;
 use crate::wire::{self, Decoder, Entry, EntryKind, Record};
 
 /// Views bytes as a path.
@@ -149,7 +150,7 @@ fn copy(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
 
 /// Replaces a file only when all of its new content has arrived; a cut-off stream leaves the old one.
 ///
-/// `guest write PATH [MODE]`: the content is in records on standard input.
+/// `guest write PATH [MODE]`: the content is in records on standard input; folders that are missing are made.
 pub(crate) fn write(target: &[u8], mode: Option<u32>) -> Result<(), Problem> {
     let real = fs::canonicalize(path(target)).unwrap_or_else(|_| path(target).to_path_buf());
     let old = fs::metadata(&real).ok();
@@ -159,19 +160,28 @@ pub(crate) fn write(target: &[u8], mode: Option<u32>) -> Result<(), Problem> {
     let mode = mode
         .or(old.map(|meta| meta.mode() & 0o7777))
         .unwrap_or(0o644);
-    let parent = real.parent().unwrap_or(Path::new("/"));
-    let fresh = parent.join(format!(".sandtop-{}.part", std::process::id()));
+    let parents = Parents::make(&real).map_err(|e| Problem::on(target, &e))?;
+    replace(&real, target, mode).inspect_err(|_| parents.give_up())
+}
+
+fn replace(real: &Path, target: &[u8], mode: u32) -> Result<(), Problem> {
+    let fresh = part(real);
     let mut file = create(&fresh, mode).map_err(|e| Problem::on(target, &e))?;
-    let done = receive(&mut file)
+    let done = receive(&mut file, target)
         .and_then(|()| {
             fs::set_permissions(&fresh, fs::Permissions::from_mode(mode))
                 .map_err(|e| Problem::on(target, &e))
         })
-        .and_then(|()| fs::rename(&fresh, &real).map_err(|e| Problem::on(target, &e)));
+        .and_then(|()| fs::rename(&fresh, real).map_err(|e| Problem::on(target, &e)));
     if done.is_err() {
         let _ = fs::remove_file(&fresh);
     }
     done
+}
+
+/// Names a sibling that grows until it is whole.
+pub(crate) fn part(place: &Path) -> PathBuf {
+    place.with_file_name(format!(".sandtop-{}.part", std::process::id()))
 }
 
 fn create(path: &Path, mode: u32) -> io::Result<File> {
@@ -183,12 +193,10 @@ fn create(path: &Path, mode: u32) -> io::Result<File> {
         .open(path)
 }
 
-fn receive(file: &mut File) -> Result<(), Problem> {
+fn receive(file: &mut File, target: &[u8]) -> Result<(), Problem> {
     let mut decoder = Decoder::default();
     for_each_record(&mut decoder, |record| match record {
-        Record::Data(bytes) => file
-            .write_all(bytes)
-            .map_err(|e| Problem::io("writing", &e)),
+        Record::Data(bytes) => file.write_all(bytes).map_err(|e| Problem::on(target, &e)),
         _ => Ok(()),
     })
 }

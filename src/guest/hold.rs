@@ -9,9 +9,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::files::{describe, for_each_record, path};
+use crate::files::{describe, for_each_record, part, path};
 use crate::finish::Problem;
-use crate::tree::{open_new, part, settle};
+use crate::parents::Parents;
+use crate::tree::{open_new, settle};
 use crate::wire::{self, Decoder};
 
 /// How long an engine that was cut off may take to notice it.
@@ -23,8 +24,12 @@ pub(crate) fn hold(target: &[u8]) -> Result<(), Problem> {
     if place.is_dir() {
         return Err(Problem::on(target, &io::ErrorKind::IsADirectory.into()));
     }
+    let parents = Parents::make(place).map_err(|error| Problem::on(target, &error))?;
     let held = part(place);
-    announce(&held).map_err(|error| Problem::on(target, &error))?;
+    announce(&held).map_err(|error| {
+        parents.give_up();
+        Problem::on(target, &error)
+    })?;
     let done = for_each_record(&mut Decoder::default(), |_| Ok(()))
         .and_then(|()| settle(&held, place).map_err(|error| Problem::on(target, &error)));
     match done {
@@ -32,6 +37,7 @@ pub(crate) fn hold(target: &[u8]) -> Result<(), Problem> {
         Ok(replaced) => std::mem::forget(replaced),
         Err(problem) => {
             give_up(&held);
+            parents.give_up();
             return Err(problem);
         }
     }

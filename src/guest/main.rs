@@ -22,6 +22,7 @@ mod finish;
 mod hold;
 mod keeper;
 mod kernel;
+mod parents;
 mod probe;
 mod processes;
 mod session;

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::abi::{O_NOFOLLOW, O_PATH};
-use crate::files::{describe, for_each_record, open_file, path};
+use crate::files::{describe, for_each_record, open_file, part, path};
 use crate::finish::Problem;
+use crate::parents::Parents;
 use crate::sys;
 use crate::wire::{self, Decoder, Entry, EntryKind, Record};
 
@@ -79,7 +80,7 @@ fn pack_file(place: &Path, entry: &Entry, out: &mut impl Write) -> Result<(), Pr
 
 /// `guest unpack PATH`: makes the tree that arrives on standard input, with its root at PATH.
 pub(crate) fn unpack(root: &[u8]) -> Result<(), Problem> {
-    let mut target = Target::new(path(root));
+    let mut target = Target::new(path(root)).map_err(|e| Problem::on(root, &e))?;
     let done = for_each_record(&mut Decoder::default(), |record| target.take(record));
     let done = done.and_then(|()| target.close());
     if done.is_err() {
@@ -96,6 +97,7 @@ pub(crate) fn unpack(root: &[u8]) -> Result<(), Problem> {
 struct Target {
     root: PathBuf,
     growing: PathBuf,
+    parents: Parents,
     file: Option<(File, PathBuf, Entry)>,
     folders: Vec<(PathBuf, u32)>,
     /// The file replaced last: it has no name any more, and takes up room as long as it is held.
@@ -103,19 +105,20 @@ struct Target {
 }
 
 impl Target {
-    fn new(root: &Path) -> Self {
+    fn new(root: &Path) -> io::Result<Self> {
         let growing = if root.is_dir() {
             root.to_path_buf()
         } else {
             part(root)
         };
-        Self {
+        Ok(Self {
             root: root.to_path_buf(),
             growing,
+            parents: Parents::make(root)?,
             file: None,
             folders: Vec::new(),
             replaced: None,
-        }
+        })
     }
 
     fn is_new(&self) -> bool {
@@ -143,7 +146,7 @@ impl Target {
         } else {
             self.growing.join(path(&entry.name))
         };
-        let shown = place.as_os_str().as_bytes().to_vec();
+        let shown = place.clone();
         match entry.kind {
             EntryKind::Directory => self.make_folder(place, entry.mode),
             EntryKind::Symlink => replace_link(&place, &entry.target),
@@ -151,7 +154,17 @@ impl Target {
                 .map(|file| self.file = Some((file, place, entry))),
             EntryKind::Special => Ok(()),
         }
-        .map_err(|e| Problem::on(&shown, &e))
+        .map_err(|e| self.problem(&shown, &e))
+    }
+
+    /// Describes a failure by the name that was asked for, not the one under which the tree grows.
+    fn problem(&self, place: &Path, error: &io::Error) -> Problem {
+        let asked = match place.strip_prefix(&self.growing) {
+            Ok(below) if !below.as_os_str().is_empty() => self.root.join(below),
+            Ok(_) => self.root.clone(),
+            Err(_) => place.to_path_buf(),
+        };
+        Problem::on(asked.as_os_str().as_bytes(), error)
     }
 
     fn make_folder(&mut self, place: PathBuf, mode: u32) -> io::Result<()> {
@@ -164,11 +177,11 @@ impl Target {
     }
 
     fn fill(&mut self, bytes: &[u8]) -> Result<(), Problem> {
-        let Some((file, place, _)) = &mut self.file else {
+        let Some((file, place, _)) = &self.file else {
             return Err(Problem::invalid("content without a file arrived"));
         };
-        file.write_all(bytes)
-            .map_err(|e| Problem::on(place.as_os_str().as_bytes(), &e))
+        let mut file = file;
+        file.write_all(bytes).map_err(|e| self.problem(place, &e))
     }
 
     fn finish_file(&mut self) -> Result<(), Problem> {
@@ -190,7 +203,7 @@ impl Target {
         };
         let replaced = finish().map_err(|e: io::Error| {
             let _ = fs::remove_file(self.file_place(&place));
-            Problem::on(place.as_os_str().as_bytes(), &e)
+            self.problem(&place, &e)
         });
         self.replaced = replaced?;
         Ok(())
@@ -200,14 +213,13 @@ impl Target {
         self.finish_file()?;
         for (place, mode) in self.folders.iter().rev() {
             let permissions = fs::Permissions::from_mode(mode & 0o777);
-            fs::set_permissions(place, permissions)
-                .map_err(|e| Problem::on(place.as_os_str().as_bytes(), &e))?;
+            fs::set_permissions(place, permissions).map_err(|e| self.problem(place, &e))?;
         }
         if !self.is_new() {
             return Ok(());
         }
         let replaced = settle(&self.growing, &self.root);
-        self.replaced = replaced.map_err(|e| Problem::on(self.root.as_os_str().as_bytes(), &e))?;
+        self.replaced = replaced.map_err(|e| self.problem(&self.root, &e))?;
         Ok(())
     }
 
@@ -228,6 +240,7 @@ impl Target {
         if self.is_new() {
             let _ = fs::remove_dir_all(&self.growing).or_else(|_| fs::remove_file(&self.growing));
         }
+        self.parents.give_up();
     }
 }
 
@@ -246,11 +259,6 @@ pub(crate) fn settle(grown: &Path, place: &Path) -> io::Result<Option<File>> {
         return fs::remove_file(grown).map(|()| replaced);
     }
     fs::rename(grown, place).map(|()| None)
-}
-
-/// Names a sibling that grows until it is whole.
-pub(crate) fn part(place: &Path) -> PathBuf {
-    place.with_file_name(format!(".sandtop-{}.part", std::process::id()))
 }
 
 /// Tells whether a name is absolute or holds `..`.

@@ -14,6 +14,7 @@ mod docker;
 mod exits;
 mod faults;
 mod figures;
+mod files;
 mod images;
 mod index;
 #[allow(dead_code, unreachable_pub)] // It is made for the other tests.

@@ -139,6 +139,9 @@ contract! {
     trees::c15_names_that_climb_are_refused: (unsupported "no trees" trees::try_a_tree) holds holds;
     trees::c15_a_big_file_is_the_one_that_the_sandbox_sees: (unsupported "no real shell" execs::try_a_real_shell) holds holds;
     files::c16_wrong_paths_are_errors_of_the_right_kind: holds holds holds;
+    files::c16_missing_folders_are_made_for_a_file: holds holds holds;
+    trees::c16_missing_folders_are_made_for_a_tree: (unsupported "no trees" trees::try_a_tree) holds holds;
+    trees::c16_errors_say_the_asked_name: (unsupported "no trees" trees::try_a_tree) holds holds;
     isolation::c17_memory_over_the_limit_is_told: (unsupported "no real shell" execs::try_a_real_shell) holds holds;
     isolation::c17_a_memory_bomb_leaves_the_sandbox_alive: (unsupported "no real shell" execs::try_a_real_shell) holds holds;
     isolation::c17_fork_bombs_stop_at_the_limit: (unsupported "no real shell" execs::try_a_real_shell) holds holds;

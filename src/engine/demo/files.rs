@@ -123,7 +123,7 @@ impl FileTree {
         content.ok_or_else(|| invalid(format!("{path} is a directory")))
     }
 
-    /// Replaces a file, or makes one in a directory that exists.
+    /// Replaces a file, or makes one with the directories above it.
     pub(super) fn put(
         &mut self,
         path: &SandboxPath,
@@ -135,6 +135,7 @@ impl FileTree {
         if contents.map(Bytes::len).sum::<usize>() + bytes.len() > CAPACITY {
             return Err(full(path));
         }
+        self.make_dir(&path.parent().unwrap_or_else(SandboxPath::root))?;
         let mode = mode.or(self.nodes.get(path).map(|node| node.mode));
         let node = Node {
             content: Some(bytes),
@@ -147,7 +148,17 @@ impl FileTree {
 
     /// Fails where no file could be put.
     pub(super) fn check_file(&self, path: &SandboxPath) -> Result<()> {
-        self.check_parent(path)?;
+        let mut above = path.parent();
+        while let Some(folder) = above {
+            if self
+                .nodes
+                .get(&folder)
+                .is_some_and(|node| node.content.is_some())
+            {
+                return Err(not_directory(&folder));
+            }
+            above = folder.parent();
+        }
         match self.nodes.get(path) {
             Some(node) if node.content.is_none() => Err(invalid(format!("{path} is a directory"))),
             Some(_) | None => Ok(()),

@@ -1,6 +1,14 @@
 //! Trees of the host, there and back.
 
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use chrono::DateTime;
+use futures_util::StreamExt;
+
+use super::write::write_all;
 use super::*;
+use crate::domain::{FileEntry, FileKind, TreeItem};
 
 fn entry(name: &[u8], kind: FileKind) -> TreeItem {
     TreeItem::Entry(FileEntry {
@@ -89,6 +97,34 @@ fn an_interrupted_copy_leaves_nothing() {
     ];
     assert!(write_all(dir.path().join("to"), items.into_iter(), || true).is_err());
     assert_eq!(fs::read_dir(dir.path()).expect("a listing").count(), 0);
+}
+
+#[test]
+fn missing_folders_are_made_and_go_again_if_nothing_comes() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let to = dir.path().join("new/deep/to");
+    let cut = [
+        Ok(entry(b"", FileKind::File)),
+        Err(EngineError::internal("cut")),
+    ];
+    assert!(write_all(to.clone(), cut.into_iter(), || true).is_err());
+    assert_eq!(fs::read_dir(dir.path()).expect("a listing").count(), 0);
+    write_items(&to, vec![entry(b"", FileKind::File)]).expect("a copy");
+    assert!(to.is_file());
+}
+
+#[test]
+fn errors_say_the_asked_name() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let to = dir.path().join("to");
+    let items = vec![
+        entry(b"", FileKind::Directory),
+        entry(b"f", FileKind::File),
+        entry(b"f/g", FileKind::File),
+    ];
+    let error = write_items(&to, items).expect_err("an error");
+    let asked = to.join("f/g").display().to_string();
+    assert!(error.message.starts_with(&asked), "{}", error.message);
 }
 
 #[tokio::test]

@@ -270,7 +270,6 @@ pub async fn c16_wrong_paths_are_errors_of_the_right_kind(fixture: &Fixture) {
     refuses(&bench.read(b"/workspace", None).await, Invalid);
     refuses(&bench.read(b"/workspace/none", None).await, NotFound);
     refuses(&bench.read(b"/workspace/f/x", None).await, Invalid);
-    refuses(&bench.write(b"/workspace/none/f", "x").await, NotFound);
     refuses(&bench.write(b"/workspace", "x").await, Invalid);
     refuses(&bench.write(b"/workspace/f/x", "x").await, Invalid);
     refuses(&bench.ls(b"/workspace/f").await, Invalid);
@@ -295,8 +294,34 @@ pub async fn c16_wrong_paths_are_errors_of_the_right_kind(fixture: &Fixture) {
     // A failed write must not read its content to the end first.
     let endless = stream::repeat_with(|| Ok(Bytes::from_static(&[0; 4096]))).boxed();
     refuses(
-        &bench.write_with(b"/workspace/none/f", None, endless).await,
-        NotFound,
+        &bench.write_with(b"/workspace/f/x/y", None, endless).await,
+        Invalid,
     );
     assert_eq!(bench.ls(b"/workspace").await.expect("a list").len(), 1);
+}
+
+pub async fn c16_missing_folders_are_made_for_a_file(fixture: &Fixture) {
+    let bench = fixture.sandbox().await;
+    let file = b"/workspace/new/deep/f";
+    bench.write(file, "x").await.expect("a write");
+    assert_eq!(bench.read(file, None).await.expect("a read"), b"x");
+    let folder = bench.stat(b"/workspace/new").await.expect("an entry");
+    assert_eq!(
+        (folder.kind, folder.mode, folder.uid),
+        (FileKind::Directory, 0o755, 1000)
+    );
+    // A file that does not come leaves none of its folders, and nothing of the others' goes.
+    let broken = [Err(EngineError::internal("the source broke"))];
+    bench
+        .write_with(
+            b"/workspace/new/more/deep/f",
+            None,
+            stream::iter(broken).boxed(),
+        )
+        .await
+        .expect_err("the source's error");
+    wait_until("the folders are gone", async || {
+        bench.ls(b"/workspace/new").await.expect("a list").len() == 1
+    })
+    .await;
 }

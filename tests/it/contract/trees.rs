@@ -4,11 +4,11 @@ use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use futures_util::StreamExt;
 use futures_util::stream;
-use sandtop::domain::{FileEntry, FileKind, SandboxId, TreeItem};
+use sandtop::domain::{Ended, FileEntry, FileKind, SandboxId, TreeItem};
 use sandtop::engine::{EngineError, Result};
 use sandtop::protocol::FailureKind;
 
-use crate::support::{Bench, Fixture, kind, noise, sandbox_path, soon};
+use crate::support::{Bench, Fixture, kind, noise, sandbox_path, soon, wait_until};
 
 /// What matters of a tree: names, kinds, modes, times of files, and content.
 type Planted = Vec<(Vec<u8>, FileKind, Option<(u32, i64)>, Vec<u8>)>;
@@ -221,13 +221,56 @@ pub async fn c15_one_file_is_a_tree(fixture: &Fixture) {
     let left = bench.ls(b"/workspace").await.expect("a list");
     let names: Vec<_> = left.iter().map(|entry| entry.name.as_slice()).collect();
     assert_eq!(names, [b"one"], "nothing is left of the change");
-    let missing = unpack(&bench, b"/workspace/none/one", &sent).await;
-    assert_eq!(kind(&missing), Some(FailureKind::NotFound));
     let (engine, none) = (&fixture.engine, sandbox_path(b"/workspace/none"));
     for id in [&bench.id, &SandboxId::new("0123456789abcdef")] {
         let missing = engine.pack(id, &none).await;
         assert_eq!(kind(&missing), Some(FailureKind::NotFound));
     }
+}
+
+pub async fn c16_missing_folders_are_made_for_a_tree(fixture: &Fixture) {
+    let bench = fixture.sandbox().await;
+    for sent in [file(b"", 0o640, b"alone"), tree()] {
+        unpack(&bench, b"/workspace/new/deep/tree", &sent)
+            .await
+            .expect("a tree");
+        let came = pack(&bench, b"/workspace/new/deep/tree").await;
+        assert_eq!(planted(&came).len(), planted(&sent).len());
+        let gone = ["rm", "-rf", "/workspace/new"];
+        bench.run(&["chmod", "-R", "u+w", "/workspace/new"]).await;
+        assert_eq!(bench.run(&gone).await.end.ended, Ended::Code(0));
+    }
+    let cut = [folder(b"", 0o755), file(b"f", 0o644, b"x")].concat();
+    let broken = EngineError::internal("the source broke");
+    let items: Vec<_> = cut.into_iter().map(Ok).chain([Err(broken)]).collect();
+    let path = sandbox_path(b"/workspace/new/deep/tree");
+    let tree = stream::iter(items).boxed();
+    let sent = fixture.engine.unpack(&bench.id, &path, tree).await;
+    assert_eq!(sent.expect_err("an error").message, "the source broke");
+    wait_until("the folders are gone", async || {
+        bench.ls(b"/workspace").await.expect("a list").is_empty()
+    })
+    .await;
+}
+
+pub async fn c16_errors_say_the_asked_name(fixture: &Fixture) {
+    let bench = fixture.sandbox().await;
+    let sent = [
+        folder(b"", 0o755),
+        file(b"f", 0o644, b"x"),
+        file(b"f/g", 0o644, b"x"),
+    ]
+    .concat();
+    let error = unpack(&bench, b"/workspace/tree", &sent).await;
+    let message = error.expect_err("an error").message;
+    assert_eq!(message, "/workspace/tree/f/g: is not a directory");
+    let full = file(b"", 0o644, &noise(2 << 20));
+    let mut spec = fixture.spec("tiny");
+    spec.tmp_bytes = 1 << 20;
+    let bench = fixture.create(&spec).await;
+    let error = unpack(&bench, b"/tmp/full", &full).await;
+    let message = error.expect_err("an error").message;
+    assert_eq!(message, "/tmp/full: no space left");
 }
 
 /// Engines may have a faster way for big files, which must not see other files than the sandbox does.

@@ -137,6 +137,7 @@ fn start(cli: &Cli) -> anyhow::Result<u8> {
     if let Some(code) = cli::run_offline(cli, &options) {
         return Ok(code);
     }
+    cli::check_host(&cli.global)?;
     let state = Paths::new(&options.environment).state_dir;
     let state = create_private(&state, options.environment.uid())
         .is_ok()

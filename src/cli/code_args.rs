@@ -29,8 +29,8 @@ pub struct RunArgs {
     /// Seconds it may take; 0 lifts the limit (default: `timeout` of [code])
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<f64>,
-    /// Variable for it
-    #[arg(short, long = "env", value_name = "KEY=VALUE")]
+    /// Variable for it; KEY alone takes the value that it has here
+    #[arg(short, long = "env", value_name = "KEY[=VALUE]", value_parser = super::env::variable)]
     pub env: Vec<String>,
     /// JSON file for it; the variable `SANDTOP_CONTEXT` says where it is in the sandbox
     #[arg(long, value_name = "FILE")]

@@ -6,6 +6,7 @@ mod code;
 mod code_args;
 mod cp;
 mod detach;
+mod env;
 mod exec;
 mod exit;
 mod file_args;
@@ -181,6 +182,21 @@ pub fn run_offline(cli: &Cli, options: &LoadOptions) -> Option<u8> {
         Some(_) | None => return None,
     };
     Some(code_of(outcome, format))
+}
+
+/// Checks that the host that is asked for is there.
+///
+/// # Errors
+/// It is not; the error names those that are.
+pub fn check_host(global: &Global) -> Result<(), Failure> {
+    match global.host.as_deref() {
+        None | Some(HOST) => Ok(()),
+        Some(other) => {
+            let message = format!("no host is called `{}`", other.escape_default());
+            Err(Failure::new(FailureKind::NotFound, message)
+                .with_hint(format!("hosts there are: {HOST}")))
+        }
+    }
 }
 
 /// Tells whether a person sits before us.

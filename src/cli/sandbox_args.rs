@@ -30,8 +30,8 @@ pub struct CreateArgs {
     /// Switch the network on
     #[arg(long)]
     pub network: bool,
-    /// Variable for its processes
-    #[arg(short, long = "env", value_name = "KEY=VALUE")]
+    /// Variable for its processes; KEY alone takes the value that it has here
+    #[arg(short, long = "env", value_name = "KEY[=VALUE]", value_parser = super::env::variable)]
     pub env: Vec<String>,
     /// Folder of this machine to show in it
     #[arg(long = "mount", value_name = "HOST:PATH[:ro]")]
@@ -58,8 +58,8 @@ pub struct ExecArgs {
     /// Seconds it may take; 0 lifts the limit
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<f64>,
-    /// Variable for it
-    #[arg(short, long = "env", value_name = "KEY=VALUE")]
+    /// Variable for it; KEY alone takes the value that it has here
+    #[arg(short, long = "env", value_name = "KEY[=VALUE]", value_parser = super::env::variable)]
     pub env: Vec<String>,
     /// Where it starts; a relative path begins at the sandbox's work directory
     #[arg(short, long, value_name = "PATH")]

@@ -27,6 +27,7 @@ mod reaping;
 mod relay;
 mod requests;
 mod runs;
+mod secrets;
 mod soak;
 mod story;
 mod support;

@@ -101,6 +101,9 @@ use store::Store;
 /// Runs the program and returns its exit code.
 #[must_use]
 pub fn run() -> u8 {
+    if let Some(code) = cli::answer_completion() {
+        return code;
+    }
     let cli = match cli::parse() {
         Ok(cli) => cli,
         Err(code) => return code,

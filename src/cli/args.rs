@@ -8,6 +8,7 @@ use clap_complete::Shell;
 
 use super::code_args::{CacheVerb, CheckArgs, DepsArgs, RunArgs};
 use super::file_args::FilesVerb;
+use super::manual::ManArgs;
 use super::sandbox_args::{CreateArgs, ExecArgs};
 
 /// Watch, use and reap code sandboxes.
@@ -213,8 +214,8 @@ pub enum Verb {
         /// The shell
         shell: Shell,
     },
-    /// Print the manual page
-    Man,
+    /// Print a page of the manual, or write all of them
+    Man(ManArgs),
 }
 
 /// One or more sandboxes.

@@ -2,8 +2,10 @@
 
 mod args;
 mod cache;
+mod candidates;
 mod code;
 mod code_args;
+mod completions;
 mod cp;
 mod detach;
 mod env;
@@ -14,6 +16,7 @@ mod files;
 mod identity;
 mod inspect;
 mod looking;
+mod manual;
 mod output;
 mod print;
 mod reap;
@@ -36,6 +39,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 pub use args::{Cli, Global, Verb};
+pub use completions::answer as answer_completion;
 
 use crate::config::{Config, LoadOptions};
 use crate::domain::{HostName, Owner, OwnerKind};
@@ -174,8 +178,8 @@ pub fn run_offline(cli: &Cli, options: &LoadOptions) -> Option<u8> {
     let format = format_of(&cli.global);
     let outcome = match &cli.verb {
         Some(Verb::Config(verb)) => settings::config(*verb, options, format),
-        Some(Verb::Completions { shell }) => settings::completions(*shell, format),
-        Some(Verb::Man) => settings::manual(format),
+        Some(Verb::Completions { shell }) => completions::completions(*shell, format),
+        Some(Verb::Man(args)) => manual::manual(args, format),
         Some(Verb::Check(args)) => code::check(args, options, format),
         Some(Verb::Deps(args)) => code::deps(args, options, format),
         None if !has_terminal() => no_verb(),
@@ -293,9 +297,11 @@ async fn dispatch(cli: &mut CliContext, verb: &Verb, options: &LoadOptions) -> O
         Verb::Events { follow, since } => watching::events(cli, *follow, *since).await,
         Verb::Cache(verb) => cache::run(cli, verb).await,
         Verb::Doctor => settings::doctor(cli, options).await,
-        Verb::Config(_) | Verb::Completions { .. } | Verb::Man | Verb::Check(_) | Verb::Deps(_) => {
-            Ok(exit::OK)
-        }
+        Verb::Config(_)
+        | Verb::Completions { .. }
+        | Verb::Man(_)
+        | Verb::Check(_)
+        | Verb::Deps(_) => Ok(exit::OK),
     }
 }
 

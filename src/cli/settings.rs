@@ -1,9 +1,8 @@
-//! Verbs about sandtop itself: configuration, doctor, completions and the manual.
+//! Verbs about sandtop itself: configuration and doctor.
 
-use clap::CommandFactory;
 use serde_json::{Value, json};
 
-use super::args::{Cli, ConfigVerb};
+use super::args::ConfigVerb;
 use super::print::{self, Format, Outcome};
 use super::session::unexpected;
 use super::{CliContext, exit};
@@ -75,36 +74,6 @@ fn check(config: &Config, format: Format) -> Outcome {
 /// Turns TOML text into JSON.
 fn as_json(text: &str) -> Value {
     toml::from_str::<Value>(text).unwrap_or(Value::Null)
-}
-
-/// `completions`.
-pub(super) fn completions(shell: clap_complete::Shell, format: Format) -> Outcome<u8> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "sandtop", &mut script);
-    let script = String::from_utf8_lossy(&script);
-    match format {
-        Format::Json => print::json(&json!({"shell": shell.to_string(), "script": script}))?,
-        Format::Text => print::line(script.trim_end())?,
-    }
-    Ok(exit::OK)
-}
-
-/// `man`.
-pub(super) fn manual(format: Format) -> Outcome<u8> {
-    let mut page = Vec::new();
-    let rendered = clap_mangen::Man::new(Cli::command()).render(&mut page);
-    rendered.map_err(|error| {
-        Failure::new(
-            FailureKind::Internal,
-            format!("making the manual page failed: {error}"),
-        )
-    })?;
-    let page = String::from_utf8_lossy(&page);
-    match format {
-        Format::Json => print::json(&json!({"page": page}))?,
-        Format::Text => print::line(page.trim_end())?,
-    }
-    Ok(exit::OK)
 }
 
 /// `doctor`.

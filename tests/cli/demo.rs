@@ -307,7 +307,23 @@ fn a_sandbox_is_found_by_name_host_and_id() {
         assert_eq!(place.json_ok(&["inspect", way])["id"], id);
     }
     place.run(&["inspect", "elsewhere/demo-node"]).exits(4);
-    assert_eq!(place.json_ok(&["--host", "elsewhere", "ls"]), json!([]));
+}
+
+#[test]
+fn a_host_that_is_not_there_is_an_error() {
+    let place = place();
+    place.run(&["--host", "local", "ls"]).ok();
+    for args in [
+        &["--host", "nohost", "ls"][..],
+        &["--host", "nohost", "create", "x"],
+        &["--host", "nohost", "exec", "demo-python", "--", "true"],
+    ] {
+        let ran = place.run(args).exits(4);
+        let ran = ran.says("no host is called `nohost`");
+        assert_eq!(ran.says("hosts there are: local").text(), "");
+    }
+    let (code, value) = place.json(&["--host", "nohost", "ls"]);
+    assert_eq!((code, &value["error"]["kind"]), (4, &json!("not_found")));
 }
 
 #[test]
@@ -673,34 +689,6 @@ fn flags_win_over_variables_and_those_over_the_file() {
     assert_eq!(made["limits"]["pids"], 78);
     let place = place.with("CODE_EXECUTION_MEMORY_MB", "much");
     place.run(&["ls"]).exits(2).says("CODE_EXECUTION_MEMORY_MB");
-}
-
-#[test]
-fn shells_understand_the_completions() {
-    let place = Place::demo();
-    let bash = place.run(&["completions", "bash"]).ok();
-    let script = place.path("completions.bash");
-    fs::write(&script, &bash.stdout).unwrap();
-    let mut check = Command::new("bash");
-    check.arg("-n").arg(&script);
-    let checked = Running::start(check).wait().ok();
-    assert_eq!(checked.stderr, "");
-    assert!(bash.text().contains("complete -F _sandtop"));
-    let zsh = place.run(&["completions", "zsh"]).ok();
-    assert!(zsh.text().starts_with("#compdef sandtop"));
-    let fish = place.run(&["completions", "fish"]).ok();
-    assert!(fish.text().contains("complete -c sandtop"));
-    for script in [bash, zsh, fish] {
-        assert!(script.text().contains("inspect"));
-    }
-}
-
-#[test]
-fn there_is_a_manual_page() {
-    let page = Place::demo().run(&["man"]).ok();
-    let title = page.text().lines().find(|line| line.starts_with(".TH"));
-    assert!(title.is_some_and(|line| line.contains("sandtop")));
-    assert!(page.text().contains(".SH NAME") && page.text().contains(".SH SYNOPSIS"));
 }
 
 #[test]

@@ -7,6 +7,7 @@
 )] // A test that cannot go on says so by panicking.
 
 mod code;
+mod completions;
 mod crashes;
 mod dashboard;
 mod demo;
@@ -20,6 +21,7 @@ mod index;
 #[allow(dead_code, unreachable_pub)] // It is made for the other tests.
 #[path = "../it/support/layout.rs"]
 mod layout;
+mod manual;
 mod packages;
 mod panes;
 mod pty;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Params, Transaction, TransactionBehavior, params};
 
 use super::runs::{number, time};
 use super::{Moment, Store};
@@ -127,7 +127,7 @@ impl Store {
         self.ask(move |db| intent_of(db, &keys)).await
     }
 
-    /// Records how a sandbox ended; the first cause that was found stands.
+    /// Records how a sandbox ended; the first cause that was found of this end stands.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -143,38 +143,39 @@ impl Store {
         let death = serde_json::to_string(death).unwrap_or_default();
         self.ask(move |db| {
             let [place, id, name] = &values;
-            let sql = "INSERT OR IGNORE INTO deaths VALUES (?1, ?2, ?3, ?4, ?5)";
+            let sql = "INSERT OR IGNORE INTO deaths VALUES (?1, ?2, ?3, ?4, ?5, 1)";
             db.execute(sql, params![place, id, name, at, death])
                 .map(drop)
         })
         .await
     }
 
-    /// Forgets the end of a sandbox that lives again.
+    /// Records that a sandbox lives again: its end is history, and the next one has a cause of its own.
     ///
     /// # Errors
     /// The store cannot be written.
     pub async fn revive(&self, place: &str, sandbox: &SandboxId) -> Result<(), Failure> {
         self.forget(
-            "DELETE FROM deaths WHERE place = ?1 AND sandbox = ?2",
+            "UPDATE deaths SET is_last = 0 WHERE place = ?1 AND sandbox = ?2 AND is_last",
             place,
             sandbox,
         )
         .await
     }
 
-    /// Tells whether the cause of a death is remembered.
+    /// Tells whether it is known how a sandbox that has not lived since ended.
     ///
     /// # Errors
     /// The store cannot be read.
     pub async fn has_death(&self, place: &str, sandbox: &SandboxId) -> Result<bool, Failure> {
         let keys = [place, sandbox.as_str()].map(str::to_owned);
-        let sql = "SELECT EXISTS(SELECT 1 FROM deaths WHERE place = ?1 AND sandbox = ?2)";
+        let sql =
+            "SELECT EXISTS(SELECT 1 FROM deaths WHERE place = ?1 AND sandbox = ?2 AND is_last)";
         self.ask(move |db| db.query_row(sql, keys.each_ref(), |row| row.get(0)))
             .await
     }
 
-    /// Reads the causes of death that are remembered, with the names of the sandboxes.
+    /// Reads how sandboxes ended that have not lived since, with their names.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -182,22 +183,27 @@ impl Store {
         &self,
         place: &str,
     ) -> Result<HashMap<SandboxId, (String, Death)>, Failure> {
+        let sql = "SELECT sandbox, name, death FROM deaths WHERE place = ?1 AND is_last";
         let place = place.to_owned();
-        self.ask(move |db| {
-            let sql = "SELECT sandbox, name, death FROM deaths WHERE place = ?1";
-            let mut statement = db.prepare(sql)?;
-            let mut rows = statement.query([&place])?;
-            let mut deaths = HashMap::new();
-            while let Some(row) = rows.next()? {
-                let id = SandboxId::new(row.get::<_, String>(0)?);
-                let text: String = row.get(2)?;
-                if let Ok(death) = serde_json::from_str(&text) {
-                    deaths.insert(id, (row.get(1)?, death));
-                }
-            }
-            Ok(deaths)
-        })
-        .await
+        let all = self.ask(move |db| read_deaths(db, sql, params![place]));
+        let pairs = all.await?.into_iter();
+        Ok(pairs.map(|(id, name, death)| (id, (name, death))).collect())
+    }
+
+    /// Reads every end since a moment, also of those that live again, oldest first.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn deaths_since(
+        &self,
+        place: &str,
+        since: DateTime<Utc>,
+    ) -> Result<Vec<(SandboxId, String, Death)>, Failure> {
+        let sql =
+            "SELECT sandbox, name, death FROM deaths WHERE place = ?1 AND at >= ?2 ORDER BY at";
+        let (place, since) = (place.to_owned(), since.timestamp_millis());
+        self.ask(move |db| read_deaths(db, sql, params![place, since]))
+            .await
     }
 
     /// Records that a process ends in order: what it made is no orphan.
@@ -230,6 +236,25 @@ impl Store {
         })
         .await
     }
+}
+
+/// Reads ends with the names of their sandboxes; one that nobody can read any more is left out.
+fn read_deaths(
+    db: &Connection,
+    sql: &str,
+    values: impl Params,
+) -> rusqlite::Result<Vec<(SandboxId, String, Death)>> {
+    let mut statement = db.prepare(sql)?;
+    let mut rows = statement.query(values)?;
+    let mut deaths = Vec::new();
+    while let Some(row) = rows.next()? {
+        let id = SandboxId::new(row.get::<_, String>(0)?);
+        let text: String = row.get(2)?;
+        if let Ok(death) = serde_json::from_str(&text) {
+            deaths.push((id, row.get(1)?, death));
+        }
+    }
+    Ok(deaths)
 }
 
 fn put_intent(
@@ -271,3 +296,6 @@ pub(super) fn intent_of(db: &Connection, keys: &[String; 2]) -> rusqlite::Result
         at: time(at?),
     }))
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::domain::{EngineEvent, HostName, Image, SandboxRef};
+use crate::domain::{EngineEvent, HostName, Image, SandboxRef, merge_events};
 use crate::protocol::Link;
 
 /// Happenings that are kept.
@@ -98,13 +98,19 @@ impl EngineState {
         self.happened.drain(..over);
     }
 
-    /// Lists what happened, newest first: to one sandbox, or to all.
-    pub fn events<'a>(
-        &'a self,
-        of: Option<&'a SandboxRef>,
-    ) -> impl Iterator<Item = &'a EngineEvent> + 'a {
-        let all = self.happened.iter().rev();
-        all.filter(move |happening| of.is_none_or(|of| happening.sandbox == *of))
+    /// Returns what was reported, oldest first: of one thing that happened in several parts.
+    pub fn reported(&self) -> impl Iterator<Item = &EngineEvent> {
+        self.happened.iter()
+    }
+
+    /// Lists what happened, newest first and each thing once: to one sandbox, or to all.
+    #[must_use]
+    pub fn events(&self, of: Option<&SandboxRef>) -> Vec<EngineEvent> {
+        let is_meant = |event: &&EngineEvent| of.is_none_or(|of| event.sandbox == *of);
+        let meant = self.happened.iter().filter(is_meant).cloned();
+        let mut merged = merge_events(meant.collect());
+        merged.reverse();
+        merged
     }
 }
 
@@ -132,7 +138,8 @@ mod tests {
     fn names(state: &EngineState) -> String {
         state
             .events(None)
-            .map(|event| event.name.as_str())
+            .into_iter()
+            .map(|event| event.name)
             .collect()
     }
 
@@ -149,7 +156,7 @@ mod tests {
         ]);
         assert_eq!(names(&state), "gfea");
         let of = event(0, "f").sandbox;
-        assert_eq!(state.events(Some(&of)).count(), 1);
+        assert_eq!(state.events(Some(&of)).len(), 1);
     }
 
     #[test]
@@ -157,7 +164,7 @@ mod tests {
         let mut state = EngineState::default();
         let count = i64::try_from(KEPT).expect("a number");
         (0..count + 5).for_each(|n| state.happened(event(n, "x")));
-        assert_eq!(state.events(None).count(), KEPT);
+        assert_eq!(state.events(None).len(), KEPT);
         assert_eq!(state.events(None).last().map(|e| e.at), Some(at(5)));
     }
 

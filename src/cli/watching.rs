@@ -1,20 +1,27 @@
 //! Verbs that look: live stats and events, once or for as long as one likes.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
-use chrono::{TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::print::{self, Format, Outcome};
 use super::session::{pick, unexpected};
 use super::{CliContext, exit, views};
 use crate::describe::happening_detail;
-use crate::domain::{EngineEvent, Sample, Sandbox, SandboxRef};
+use crate::domain::{EngineEvent, Sample, Sandbox, SandboxRef, merge_events};
 use crate::protocol::{Command, Event, Failure, Link, Reply, Topic};
 use crate::text::{Table, human, safe_line};
 
 /// Longest wait for first stats; engines take up to two seconds.
 const FIRST_FIGURES: Duration = Duration::from_secs(6);
+
+/// How long the parts of one event are waited for: engine and record tell of it one after the other.
+const RIPE: TimeDelta = TimeDelta::milliseconds(1_800);
+/// Time between two looks at what is ripe.
+const LOOK: Duration = Duration::from_millis(200);
+/// Parts that are kept, for those that come late.
+const PARTS: usize = 400;
 
 /// `stats`.
 pub(super) async fn stats(cli: &mut CliContext, names: &[String], watch: bool) -> Outcome<u8> {
@@ -155,7 +162,7 @@ pub(super) async fn events(cli: &mut CliContext, follow: bool, since: u64) -> Ou
     }
     let since = Utc::now() - TimeDelta::seconds(i64::try_from(since).unwrap_or(86_400));
     let past = match cli.session.ask(Command::EventsSince { since }).await? {
-        Reply::Events(past) => past,
+        Reply::Events(past) => merge_events(past),
         other => return Err(unexpected(&other).into()),
     };
     match cli.format {
@@ -174,15 +181,49 @@ pub(super) async fn events(cli: &mut CliContext, follow: bool, since: u64) -> Ou
 
 async fn follow_events(cli: &mut CliContext) -> Outcome<u8> {
     cli.session.ask(Command::Watch(Topic::Events)).await?;
+    let mut story = Story::default();
+    let mut look = tokio::time::interval(LOOK);
     loop {
-        match cli.session.event().await? {
-            Event::Engine(event) => match cli.format {
+        tokio::select! {
+            event = cli.session.event() => match event? {
+                Event::Engine(event) => story.add(event),
+                Event::Link { link, .. } => tell_link(&link),
+                _ => {}
+            },
+            _ = look.tick() => {}
+        }
+        for event in story.ripe(Utc::now()) {
+            match cli.format {
                 Format::Json => print::json(&views::event(&event))?,
                 Format::Text => print::line(&event_line(&event))?,
-            },
-            Event::Link { link, .. } => tell_link(&link),
-            _ => {}
+            }
         }
+    }
+}
+
+/// What happens, told when its parts have come together.
+#[derive(Default)]
+struct Story {
+    parts: VecDeque<EngineEvent>,
+    told: HashSet<EngineEvent>,
+}
+
+impl Story {
+    fn add(&mut self, event: EngineEvent) {
+        self.parts.push_back(event);
+        if self.parts.len() > PARTS {
+            self.parts.pop_front();
+        }
+    }
+
+    /// Returns what was not told yet and is old enough to be whole; how something long ended is told when it has.
+    fn ripe(&mut self, now: DateTime<Utc>) -> Vec<EngineEvent> {
+        let mut all = merge_events(self.parts.iter().cloned().collect());
+        self.told.retain(|told| all.contains(told));
+        // A clock that is ahead holds nothing back.
+        all.retain(|event| event.at <= now - RIPE || event.at > now);
+        all.retain(|event| self.told.insert(event.clone()));
+        all
     }
 }
 
@@ -207,5 +248,44 @@ fn tell_link(link: &Link) {
                 human::duration(*retry_in)
             ));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::EngineEventKind;
+    use crate::domain::{HostName, SandboxId};
+
+    #[test]
+    fn followers_hear_of_short_things_once_and_of_long_ones_twice() {
+        let begun = Utc::now();
+        let event = |millis, what| EngineEvent {
+            at: begun + TimeDelta::milliseconds(millis),
+            sandbox: SandboxRef::new(HostName::new("here"), SandboxId::new("a")),
+            name: "a".to_owned(),
+            what,
+        };
+        let exec = |id: &str| EngineEventKind::exec("make".to_owned(), Some(id.to_owned()));
+        let ended = |id: &str| EngineEventKind::RunEnded {
+            run: id.to_owned(),
+            status: "ok".to_owned(),
+            exit_code: Some(0),
+        };
+        let mut story = Story::default();
+        let at = |millis| begun + TimeDelta::milliseconds(millis);
+        story.add(event(0, exec("short")));
+        story.add(event(10, exec("long")));
+        assert_eq!(story.ripe(at(50)), []);
+        story.add(event(60, ended("short")));
+        assert_eq!(story.ripe(at(5_000)).len(), 2);
+        assert_eq!(story.ripe(at(6_000)).len(), 0);
+        story.add(event(7_000, ended("long")));
+        let last = story.ripe(at(9_000));
+        assert_eq!(
+            last.iter().map(|e| e.what.word()).collect::<Vec<_>>(),
+            ["exec"]
+        );
+        assert!(event_line(&last[0]).ends_with("make: ok"), "{last:?}");
     }
 }

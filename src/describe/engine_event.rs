@@ -11,8 +11,13 @@ const ASKED_TO_END: i64 = 143;
 #[must_use]
 pub fn happening_detail(what: &EngineEventKind) -> String {
     match what {
-        EngineEventKind::Exec { command } => safe_line(command),
-        EngineEventKind::ExecEnded { exit_code } => code(*exit_code),
+        EngineEventKind::Exec {
+            command,
+            status,
+            exit_code,
+            ..
+        } => exec(command, status.as_deref(), *exit_code),
+        EngineEventKind::ExecEnded { exit_code, .. } => code(*exit_code),
         EngineEventKind::Died { exit_code } => cause(*exit_code),
         EngineEventKind::Killed { signal } => signal.as_ref().map_or_else(String::new, |signal| {
             format!("signal {}", safe_line(signal))
@@ -25,10 +30,12 @@ pub fn happening_detail(what: &EngineEventKind) -> String {
             let code = code(exit_code.map(i64::from));
             safe_line(format!("{run} {status} {code}").trim_end())
         }
-        EngineEventKind::Death { cause, by } => {
-            let by = by.as_ref().map(|by| format!(" by {by}"));
-            safe_line(format!("{cause}{}", by.unwrap_or_default()))
-        }
+        EngineEventKind::Death {
+            cause,
+            by,
+            exit_code,
+        } => death_words(cause, by.as_deref(), *exit_code),
+        EngineEventKind::Removed { by: Some(by) } => safe_line(format!("by {by}")),
         EngineEventKind::Oom => "a process ran over the memory limit".to_owned(),
         EngineEventKind::Created
         | EngineEventKind::Started
@@ -36,12 +43,49 @@ pub fn happening_detail(what: &EngineEventKind) -> String {
         | EngineEventKind::Resumed
         | EngineEventKind::Stopped
         | EngineEventKind::Restarted
-        | EngineEventKind::Removed => String::new(),
+        | EngineEventKind::Removed { by: None } => String::new(),
     }
 }
 
 fn code(exit_code: Option<i64>) -> String {
     exit_code.map_or_else(String::new, |code| format!("code {code}"))
+}
+
+/// Says what a command was, and once it has ended how.
+fn exec(command: &str, status: Option<&str>, exit_code: Option<i64>) -> String {
+    let end = match (status, exit_code) {
+        (None, None) => String::new(),
+        (None, Some(_)) => format!(": {}", code(exit_code)),
+        (Some("nonzero"), _) => format!(": {}", code(exit_code)),
+        (Some(status), _) => format!(": {status}"),
+    };
+    safe_line(format!("{command}{end}"))
+}
+
+/// Says how a sandbox ended and by whose hand, to follow its name.
+#[must_use]
+pub fn death_words(cause: &str, by: Option<&str>, exit_code: Option<i64>) -> String {
+    let who = by.unwrap_or("another tool");
+    let with_code = |words: &str| match exit_code {
+        Some(code) => format!("{words}, code {code}"),
+        None => words.to_owned(),
+    };
+    safe_line(match cause {
+        "removed" | "stopped" | "killed" => format!("was {cause} by {who}"),
+        "removed_outside" => "was removed by another tool".to_owned(),
+        "stopped_outside" => "was stopped by another tool".to_owned(),
+        "killed_outside" => "was killed by another tool".to_owned(),
+        "idle" => format!("was reaped by {who}: nobody used it"),
+        "orphan" => format!("was reaped by {who}: its owner died"),
+        "exit" => with_code("ended by itself"),
+        "signal" => with_code("was ended by a signal from inside"),
+        "oom" => "ran out of memory".to_owned(),
+        "image" => with_code("could not run its image"),
+        "error" => with_code("ended by a fault of the engine"),
+        "engine_restart" => "ended with its engine".to_owned(),
+        "vanished" => "is gone, and nobody remembers why".to_owned(),
+        other => with_code(other),
+    })
 }
 
 fn cause(exit_code: Option<i64>) -> String {
@@ -64,15 +108,21 @@ pub fn happening_mood(what: &EngineEventKind) -> Mood {
         } if ![0, ASKED_TO_END].contains(code) => Mood::Bad,
         EngineEventKind::ExecEnded {
             exit_code: Some(code),
+            ..
         } if *code != 0 => Mood::Warn,
-        EngineEventKind::RunEnded { status, .. } if status == "ok" => Mood::Plain,
-        EngineEventKind::RunEnded { status, .. } if status == "oom" || status == "timeout" => {
-            Mood::Bad
-        }
+        EngineEventKind::Exec {
+            status: Some(status),
+            ..
+        } => run_mood(status),
+        EngineEventKind::Exec {
+            exit_code: Some(code),
+            ..
+        } if *code != 0 => Mood::Warn,
+        EngineEventKind::RunEnded { status, .. } => run_mood(status),
+        EngineEventKind::Death { cause, .. } if cause == "oom" => Mood::Bad,
         EngineEventKind::Killed { .. }
         | EngineEventKind::Died { .. }
-        | EngineEventKind::Removed
-        | EngineEventKind::RunEnded { .. }
+        | EngineEventKind::Removed { .. }
         | EngineEventKind::Death { .. } => Mood::Warn,
         EngineEventKind::Created
         | EngineEventKind::Started
@@ -85,9 +135,36 @@ pub fn happening_mood(what: &EngineEventKind) -> Mood {
     }
 }
 
+fn run_mood(status: &str) -> Mood {
+    match status {
+        "ok" => Mood::Plain,
+        "oom" | "timeout" => Mood::Bad,
+        _ => Mood::Warn,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ends_and_runs_are_told_in_one_line() {
+        let removed = EngineEventKind::Death {
+            cause: "removed".to_owned(),
+            by: Some("uid 0 (cli)".to_owned()),
+            exit_code: Some(137),
+        };
+        assert_eq!(happening_detail(&removed), "was removed by uid 0 (cli)");
+        let ran = |status: &str, exit_code| EngineEventKind::Exec {
+            command: "make".to_owned(),
+            exec: None,
+            status: Some(status.to_owned()),
+            exit_code,
+        };
+        assert_eq!(happening_detail(&ran("nonzero", Some(3))), "make: code 3");
+        assert_eq!(happening_detail(&ran("timeout", None)), "make: timeout");
+        assert_eq!(happening_mood(&ran("timeout", None)), Mood::Bad);
+    }
 
     #[test]
     fn ends_say_why() {
@@ -100,9 +177,7 @@ mod tests {
         );
         assert_eq!(happening_mood(&died(137)), Mood::Bad);
         assert_eq!(happening_mood(&died(143)), Mood::Warn);
-        let hostile = EngineEventKind::Exec {
-            command: "a\u{1b}[2Jb\nc".to_owned(),
-        };
+        let hostile = EngineEventKind::exec("a\u{1b}[2Jb\nc".to_owned(), None);
         let told = happening_detail(&hostile);
         assert!(!told.contains(['\u{1b}', '\n']), "{told:?}");
     }

@@ -6,7 +6,7 @@ mod reaping;
 mod sandbox;
 
 pub use changes::changes_summary;
-pub use engine_event::{happening_detail, happening_mood};
+pub use engine_event::{death_words, happening_detail, happening_mood};
 pub use reaping::{standing_word, verdict_reason, verdict_words};
 pub use sandbox::{Fact, ending, facts};
 

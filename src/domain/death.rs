@@ -60,7 +60,22 @@ pub enum Cause {
     Vanished,
 }
 
+/// The causes after which nothing is left.
+const GONE: [Cause; 5] = [
+    Cause::Idle,
+    Cause::Orphan,
+    Cause::Removed,
+    Cause::RemovedOutside,
+    Cause::Vanished,
+];
+
 impl Cause {
+    /// Tells whether a sandbox that ended so is gone.
+    #[must_use]
+    pub fn is_gone(word: &str) -> bool {
+        GONE.iter().any(|cause| cause.word() == word)
+    }
+
     /// Returns the word used in JSON and on screen.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -137,9 +152,10 @@ impl Evidence {
     #[must_use]
     pub fn cause(&self) -> Cause {
         match self.meant {
-            Some(Meant::ReapIdle) if self.gone => Cause::Idle,
-            Some(Meant::ReapOrphan) if self.gone => Cause::Orphan,
-            Some(Meant::Remove) if self.gone => Cause::Removed,
+            // Also while it is still there: what is removed ends first.
+            Some(Meant::ReapIdle) => Cause::Idle,
+            Some(Meant::ReapOrphan) => Cause::Orphan,
+            Some(Meant::Remove) => Cause::Removed,
             Some(Meant::Stop) if !self.gone => Cause::Stopped,
             Some(Meant::Kill) if !self.gone => Cause::Killed,
             _ if self.gone => self.cause_of_absence(),
@@ -240,6 +256,14 @@ mod tests {
             (meant(Meant::ReapIdle, gone), Cause::Idle),
             (meant(Meant::ReapOrphan, gone), Cause::Orphan),
             (meant(Meant::Remove, gone), Cause::Removed),
+            // Seen in the moment between its end and its removal.
+            (
+                Evidence {
+                    saw_kill: true,
+                    ..meant(Meant::Remove, stopped(137))
+                },
+                Cause::Removed,
+            ),
             // It was stopped by us and removed by others.
             (
                 Evidence {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::SandboxRef;
 
 /// One thing that happened.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct EngineEvent {
     /// When.
     pub at: DateTime<Utc>,
@@ -19,7 +19,7 @@ pub struct EngineEvent {
 }
 
 /// The kinds of things that happen.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum EngineEventKind {
     /// It was made.
@@ -30,9 +30,19 @@ pub enum EngineEventKind {
     Exec {
         /// The command line.
         command: String,
+        /// Its id: that of the run, or for a command of another tool the engine's own.
+        exec: Option<String>,
+        /// How it ended, once it has; see [`super::merge_events`].
+        #[serde(skip_serializing_if = "Option::is_none")]
+        status: Option<String>,
+        /// Its exit code, once it has ended.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        exit_code: Option<i64>,
     },
     /// A command in it ended.
     ExecEnded {
+        /// Its id, as at its beginning.
+        exec: Option<String>,
         /// Its exit code.
         exit_code: Option<i64>,
     },
@@ -57,7 +67,10 @@ pub enum EngineEventKind {
     /// It was restarted on request.
     Restarted,
     /// It is gone.
-    Removed,
+    Removed {
+        /// Who removed it, if somebody of ours did.
+        by: Option<String>,
+    },
     /// A run in it ended, by sandtop's own record.
     RunEnded {
         /// Which run.
@@ -73,10 +86,23 @@ pub enum EngineEventKind {
         cause: String,
         /// Who did it, if somebody of ours did.
         by: Option<String>,
+        /// Exit code of its first process.
+        exit_code: Option<i64>,
     },
 }
 
 impl EngineEventKind {
+    /// Tells that a command began.
+    #[must_use]
+    pub fn exec(command: String, exec: Option<String>) -> Self {
+        Self::Exec {
+            command,
+            exec,
+            status: None,
+            exit_code: None,
+        }
+    }
+
     /// Returns the word used in JSON and on screen.
     #[must_use]
     pub fn word(&self) -> &'static str {
@@ -92,7 +118,7 @@ impl EngineEventKind {
             Self::Died { .. } => "died",
             Self::Stopped => "stopped",
             Self::Restarted => "restarted",
-            Self::Removed => "removed",
+            Self::Removed { .. } => "removed",
             Self::RunEnded { .. } => "run_ended",
             Self::Death { .. } => "death",
         }

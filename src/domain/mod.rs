@@ -13,6 +13,7 @@ mod host;
 mod ids;
 mod image;
 mod life;
+mod merge_events;
 mod package_set;
 mod posture;
 mod process;
@@ -38,6 +39,7 @@ pub use life::{
     Belongs, Facts, Grace, LastEnd, OwnerKind, ReapRules, ReapStatus, Reaped, Reason, Spared,
     Usage, Verdict, judge,
 };
+pub use merge_events::merge_events;
 pub use package_set::{CachedPackages, PackageMount, PackageSet, RemovedPackages};
 pub use posture::{Details, MountInfo, Posture};
 pub use process::Process;

@@ -8,8 +8,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::Host;
 use super::context::Context;
 use crate::domain::{
-    Death, EngineEvent, EngineEventKind, Evidence, ExecId, Fault, HostName, Meant, Phase, Run,
-    Sandbox, SandboxId, SandboxRef,
+    Cause, Death, EngineEvent, EngineEventKind, Evidence, ExecId, Fault, HostName, Meant, Phase,
+    Run, Sandbox, SandboxId, SandboxRef,
 };
 use crate::protocol::{Epitaph, Failure, Reply, RunFilter};
 use crate::store::{Intent, last_lines};
@@ -20,6 +20,8 @@ const LINES: usize = 20;
 const SHORTLY: TimeDelta = TimeDelta::seconds(60);
 /// How much later than our own record the engine's clock may put an end.
 const SKEW: TimeDelta = TimeDelta::seconds(5);
+/// How long a removal may take after what it kills has ended.
+const SETTLE: TimeDelta = TimeDelta::milliseconds(400);
 /// Longest wait for the engine.
 const ASKING: Duration = Duration::from_secs(10);
 
@@ -44,8 +46,7 @@ pub(super) async fn reconcile(
         let is_known = known.contains_key(&sandbox.reference.id);
         match sandbox.phase {
             Phase::Running | Phase::Paused if is_known => {
-                let revived = store.revive(&host.engine_key, &sandbox.reference.id);
-                context.ok_or_warn(revived.await).await;
+                revive(context, host, &sandbox.reference.id).await;
             }
             Phase::Stopped | Phase::Dead if !is_known => witness.explain_stop(sandbox).await,
             _ => {}
@@ -53,8 +54,9 @@ pub(super) async fn reconcile(
     }
     let here: HashSet<&SandboxId> = sandboxes.iter().map(|s| &s.reference.id).collect();
     for (id, (_, name)) in &memory.uses {
-        if !here.contains(id) && !known.contains_key(id) {
-            witness.explain_absence(id, name).await;
+        if !here.contains(id) {
+            let death = known.get(id).map(|(_, death)| death);
+            witness.explain_absence(id, name, death).await;
         }
     }
     let mut all: HashMap<_, _> = known
@@ -66,7 +68,7 @@ pub(super) async fn reconcile(
 }
 
 /// Asks those who may know, and remembers what they said.
-struct Witness<'a> {
+pub(super) struct Witness<'a> {
     context: &'a Context,
     host: &'a Host,
     past: Option<Vec<EngineEvent>>,
@@ -74,7 +76,7 @@ struct Witness<'a> {
 }
 
 impl<'a> Witness<'a> {
-    fn new(context: &'a Context, host: &'a Host) -> Self {
+    pub(super) fn new(context: &'a Context, host: &'a Host) -> Self {
         Self {
             context,
             host,
@@ -83,8 +85,9 @@ impl<'a> Witness<'a> {
         }
     }
 
-    /// Finds out why a sandbox does not run any more.
-    async fn explain_stop(&mut self, sandbox: &Sandbox) {
+    /// Finds out why a sandbox does not run any more. What other hands have just killed they may be removing: that is told,
+    /// and recorded by the next look.
+    pub(super) async fn explain_stop(&mut self, sandbox: &Sandbox) {
         let id = &sandbox.reference.id;
         let asking = self.host.engine.inspect(id);
         let Ok(Ok(details)) = tokio::time::timeout(ASKING, asking).await else {
@@ -95,28 +98,45 @@ impl<'a> Witness<'a> {
         };
         let at = told.at.unwrap_or_else(Utc::now);
         let intent = self.intent(id, at).await;
-        let mut evidence = self.events(id, at).await;
+        let mut evidence = Evidence::default();
+        evidence.meant = intent.as_ref().and_then(meant);
+        if evidence.meant.is_none() {
+            evidence = self.events(id, at).await;
+            evidence.engine_restarted = self.host.engine.restarted_since(at).await.unwrap_or(false);
+        }
         evidence.oom = told.cause == "oom";
         evidence.exit_code = told.exit_code;
         evidence.fault = (told.cause == "error").then(|| fault(&told));
-        evidence.meant = intent.as_ref().and_then(meant);
-        evidence.engine_restarted = self.host.engine.restarted_since(at).await.unwrap_or(false);
+        let cause = evidence.cause();
         let death = Death {
-            cause: evidence.cause().word().to_owned(),
+            cause: cause.word().to_owned(),
             by: evidence.meant.and(intent).map(|intent| intent.by.in_full()),
             ..told
         };
+        if cause == Cause::KilledOutside && Utc::now() - at < SETTLE {
+            self.found.insert(id.clone(), death);
+            return;
+        }
         self.record_death(&sandbox.reference, &sandbox.name, death)
             .await;
     }
 
-    /// Finds out why a sandbox is not there any more.
-    async fn explain_absence(&mut self, id: &SandboxId, name: &str) {
+    /// Finds out why a sandbox is not there any more, unless it had ended before and did not live since.
+    async fn explain_absence(&mut self, id: &SandboxId, name: &str, known: Option<&Death>) {
+        let store = &self.context.options.store;
+        if let Some(end) = known {
+            if !self.started_since(id, end.at).await {
+                let forgotten = store.forget_use(&self.host.engine_key, id).await;
+                self.context.ok_or_warn(forgotten).await;
+                return;
+            }
+            revive(self.context, self.host, id).await;
+        }
         let intent = self.intent(id, Utc::now()).await;
         let removal = self.past().await.iter().rev();
         let mut removal = removal.filter(|event| event.sandbox.id == *id);
         let removed_at = removal
-            .find(|h| h.what == EngineEventKind::Removed)
+            .find(|h| matches!(h.what, EngineEventKind::Removed { .. }))
             .map(|h| h.at);
         let evidence = Evidence {
             gone: true,
@@ -132,9 +152,16 @@ impl<'a> Witness<'a> {
         };
         let sandbox = SandboxRef::new(self.host.name.clone(), id.clone());
         self.record_death(&sandbox, name, death).await;
-        let store = &self.context.options.store;
         let forgotten = store.forget_use(&self.host.engine_key, id).await;
         self.context.ok_or_warn(forgotten).await;
+    }
+
+    async fn started_since(&mut self, id: &SandboxId, end: Option<DateTime<Utc>>) -> bool {
+        let mut past = self.past().await.iter();
+        past.any(|event| {
+            let is_start = event.what == EngineEventKind::Started && event.sandbox.id == *id;
+            is_start && end.is_some_and(|end| end < event.at)
+        })
     }
 
     /// Returns what sandtop meant to do to a sandbox shortly before its end.
@@ -206,7 +233,7 @@ fn fault(told: &Death) -> Fault {
     }
 }
 
-fn meant(intent: &Intent) -> Option<Meant> {
+pub(super) fn meant(intent: &Intent) -> Option<Meant> {
     Some(match (intent.action.as_str(), intent.reason.as_str()) {
         ("stop" | "restart", _) => Meant::Stop,
         ("kill", _) => Meant::Kill,
@@ -218,7 +245,7 @@ fn meant(intent: &Intent) -> Option<Meant> {
 }
 
 /// Adds what the last run in a sandbox left: its last lines and its peak, and the memory that was watched.
-async fn with_last_run(
+pub(super) async fn with_last_run(
     context: &Context,
     host: &Host,
     sandbox: &SandboxRef,
@@ -254,53 +281,34 @@ async fn last_run(context: &Context, host: &Host, id: &SandboxId) -> Option<Run>
     runs.ok()?.into_iter().next()
 }
 
-/// Looks at a sandbox that is about to be removed: if it has ended before, that is its death.
-pub(super) async fn before_removal(context: &Context, host: &Host, sandbox: &SandboxRef) {
-    let found = host.find(&sandbox.id).await.ok().flatten();
-    let Some(ended) = found.filter(|found| !found.phase.is_live()) else {
-        return;
-    };
-    let store = &context.options.store;
-    let known = store.has_death(&host.engine_key, &sandbox.id).await;
-    if !known.unwrap_or(false) {
-        Witness::new(context, host).explain_stop(&ended).await;
-    }
+/// Records that a sandbox lives again.
+pub(super) async fn revive(context: &Context, host: &Host, id: &SandboxId) {
+    let revived = context.options.store.revive(&host.engine_key, id).await;
+    context.ok_or_warn(revived).await;
 }
 
-/// Records that a sandbox was removed by us, and forgets what belonged to it; its runs stay in the history.
-pub(super) async fn after_removal(
+/// Takes what was started after its last known end, by whatever tool, for living: its next end has a cause of its own.
+pub(super) async fn revive_started(
     context: &Context,
     host: &Host,
-    sandbox: &SandboxRef,
-    intent: &Intent,
+    events: impl Iterator<Item = &EngineEvent>,
 ) {
-    context.temporary.forget(sandbox);
-    let evidence = Evidence {
-        gone: true,
-        meant: meant(intent),
-        ..Evidence::default()
+    let is_start = |event: &&EngineEvent| event.what == EngineEventKind::Started;
+    let mut starts = events.filter(is_start).peekable();
+    if starts.peek().is_none() {
+        return;
+    }
+    let known = context.options.store.deaths(&host.engine_key).await;
+    let Some(known) = context.ok_or_warn(known).await else {
+        return;
     };
-    let death = Death {
-        cause: evidence.cause().word().to_owned(),
-        at: Some(Utc::now()),
-        by: Some(intent.by.in_full()),
-        ..Death::default()
-    };
-    let death = with_last_run(context, host, sandbox, death).await;
-    let (store, name) = (&context.options.store, context.name_of(sandbox));
-    context
-        .ok_or_warn(
-            store
-                .record_death(&host.engine_key, &sandbox.id, &name, &death)
-                .await,
-        )
-        .await;
-    context
-        .ok_or_warn(store.forget_output(&host.engine_key, &sandbox.id).await)
-        .await;
-    context
-        .ok_or_warn(store.forget_use(&host.engine_key, &sandbox.id).await)
-        .await;
+    for start in starts {
+        let id = &start.sandbox.id;
+        let end = known.get(id).and_then(|(_, death)| death.at);
+        if end.is_some_and(|end| end < start.at) {
+            revive(context, host, id).await;
+        }
+    }
 }
 
 /// Tells what is remembered of a sandbox that is gone: of several with one name, the last.

@@ -6,9 +6,9 @@ use tokio::sync::mpsc;
 
 use super::context::Context;
 use super::host::{LOOK_UP, within};
-use super::{Host, deaths, mounts, news, slots};
+use super::{Host, deaths, life_changes, mounts, news, slots};
 use crate::domain::{HostName, RequestId, Sandbox, SandboxRef, SandboxSpec};
-use crate::engine::Notes;
+use crate::engine::{EngineError, Notes};
 use crate::protocol::{Event, Failure, FailureKind, LifecycleOp, Reply};
 use crate::store::Intent;
 
@@ -139,20 +139,33 @@ pub(super) async fn change_phase(
         by: context.options.owner.clone(),
         at: Utc::now(),
     };
+    let before = life_changes::before_change(context, host, sandbox, action).await;
     let store = &context.options.store;
-    let is_removal = matches!(action, LifecycleOp::Remove { .. });
-    if is_removal {
-        deaths::before_removal(context, host, sandbox).await;
-    }
     let intended = store.intend(&host.engine_key, &sandbox.id, &intent).await;
     context.ok_or_warn(intended).await;
-    host.engine.act(&sandbox.id, action).await?;
-    if is_removal {
-        deaths::after_removal(context, host, sandbox, &intent).await;
-    } else {
+    if let Err(error) = host.engine.act(&sandbox.id, action).await {
+        give_up_refused(context, host, sandbox, &error).await;
+        return Err(error.into());
+    }
+    if !matches!(action, LifecycleOp::Remove { .. }) {
         context.touch(sandbox).await;
     }
+    life_changes::after_change(context, host, sandbox, action, (before, &intent)).await;
     Ok(())
+}
+
+/// Takes an intent back that the engine refused: what happens from now on is not our doing.
+async fn give_up_refused(
+    context: &Context,
+    host: &Host,
+    sandbox: &SandboxRef,
+    error: &EngineError,
+) {
+    if error.kind == FailureKind::Conflict {
+        let store = &context.options.store;
+        let given_up = store.desist(&host.engine_key, &sandbox.id).await;
+        context.ok_or_warn(given_up).await;
+    }
 }
 
 /// Tells everything about a sandbox.
@@ -223,7 +236,10 @@ pub(super) async fn events_since(context: Context, since: DateTime<Utc>) -> Resu
         if let Ok(sandboxes) = host.list().await {
             deaths::reconcile(&context, host, &sandboxes).await;
         }
-        all.extend(within(LOOK_UP, "reading events", host.engine.events_since(since)).await?);
+        let told = within(LOOK_UP, "reading events", host.engine.events_since(since)).await?;
+        for event in told {
+            all.push(news::with_remover(&context, host, event).await);
+        }
         all.extend(news::since(&context, host, since).await);
     }
     all.sort_by_key(|event| event.at);

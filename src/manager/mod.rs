@@ -14,6 +14,7 @@ mod dispatch;
 mod file_streams;
 mod host;
 mod host_tree;
+mod life_changes;
 mod lifecycle;
 mod mounts;
 mod news;

@@ -11,7 +11,7 @@ use super::alive::{Life, is_alive};
 use super::context::Context;
 use super::usage_snapshot::UsageSnapshot;
 use super::uses_by_others::is_running;
-use super::{Host, deaths};
+use super::{Host, life_changes};
 use crate::domain::{
     HostName, ReapRules, ReapStatus, Reaped, Reason, Sandbox, SandboxRef, Spared, Usage, Verdict,
     judge,
@@ -188,13 +188,13 @@ impl<'a> Round<'a> {
         let (context, host) = (self.context, self.host);
         let _lock = context.lock_sandbox(&sandbox.reference).await;
         let intent = self.claim(sandbox, reason).await?;
-        deaths::before_removal(context, host, &sandbox.reference).await;
         let action = LifecycleOp::Remove { force: true };
+        life_changes::before_change(context, host, &sandbox.reference, action).await;
         if let Err(error) = host.engine.act(&sandbox.reference.id, action).await {
             self.give_up(sandbox).await;
             return Err(Failure::from(error));
         }
-        deaths::after_removal(context, host, &sandbox.reference, &intent).await;
+        life_changes::after_removal(context, host, &sandbox.reference, &intent).await;
         Ok(())
     }
 

@@ -43,6 +43,7 @@ impl UsageSnapshot {
         );
         let sandboxes = sandboxes?;
         context.remember(&sandboxes);
+        deaths::revive_started(context, host, past.iter()).await;
         let others = UsesByOthers::find(host, &sandboxes, past).await;
         let memory = record_uses(context, host, &sandboxes, &others).await;
         let busy = busy(context, host).await.into_iter().chain(others.running);
@@ -69,6 +70,7 @@ impl UsageSnapshot {
     ) -> Result<Self, Failure> {
         let sandboxes: Vec<Sandbox> = host.find(&sandbox.id).await?.into_iter().collect();
         let past = uses_by_others::past_events(host, self.now.wall - OVERLAP).await;
+        deaths::revive_started(context, host, past.iter()).await;
         let others = UsesByOthers::find(host, &sandboxes, past).await;
         let memory = record_uses(context, host, &sandboxes, &others).await;
         Ok(Self {

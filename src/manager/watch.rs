@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use futures_util::stream::{BoxStream, StreamExt};
+use tokio::time::Instant;
 use tokio_stream::StreamMap;
 
 use super::Host;
 use super::backoff::Backoff;
 use super::context::Context;
 use super::disk::{self, Disks};
-use super::{deaths, news, reap_status};
+use super::news::{self, News};
+use super::{deaths, reap_status};
 use crate::domain::{EngineEvent, EngineEventKind, Sample, Sandbox, SandboxRef};
 use crate::engine::{EngineError, Result};
 use crate::protocol::{Event, Failure, FailureKind, Link, Topic};
@@ -21,6 +23,9 @@ const PULSE: Duration = Duration::from_secs(10);
 
 /// How often the record is looked at for what other processes wrote.
 const NEWS: Duration = Duration::from_millis(700);
+
+/// Time from a change of the list to the search for causes of death: what stops or removes a sandbox is done only then.
+const SETTLE: Duration = Duration::from_millis(500);
 
 /// Watches until the manager ends.
 pub(super) async fn watch(context: &Context, host: &Host, topic: &Topic) {
@@ -46,7 +51,7 @@ pub(super) async fn watch(context: &Context, host: &Host, topic: &Topic) {
 
 async fn keep_watching(context: &Context, host: &Host, topic: &Topic, disks: &Disks) {
     let mut backoff = Backoff::new();
-    let mut told = Utc::now();
+    let mut record = News::begin();
     let mut down_since: Option<DateTime<Utc>> = None;
     loop {
         let mut session = Session {
@@ -56,10 +61,10 @@ async fn keep_watching(context: &Context, host: &Host, topic: &Topic, disks: &Di
             disks,
             samples: StreamMap::new(),
             answered: false,
-            told,
+            record: &mut record,
+            settle_at: None,
         };
         let outcome = session.run().await;
-        told = session.told;
         let why = match outcome {
             Ok(()) => {
                 EngineError::new(FailureKind::Unreachable, "the engine closed the connection")
@@ -88,6 +93,14 @@ async fn keep_watching(context: &Context, host: &Host, topic: &Topic, disks: &Di
     }
 }
 
+/// Waits for a moment; for none, for ever.
+async fn settled(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// One unbroken connection.
 struct Session<'a> {
     context: &'a Context,
@@ -96,8 +109,10 @@ struct Session<'a> {
     disks: &'a Disks,
     samples: StreamMap<SandboxRef, BoxStream<'static, Result<Sample>>>,
     answered: bool,
-    /// Up to when the record was told.
-    told: DateTime<Utc>,
+    /// What the record tells.
+    record: &'a mut News,
+    /// When to find out why sandboxes ended.
+    settle_at: Option<Instant>,
 }
 
 impl Session<'_> {
@@ -114,7 +129,7 @@ impl Session<'_> {
             .await;
         self.relist().await?;
         let mut news = tokio::time::interval(NEWS);
-        let mut pulse = tokio::time::interval_at(tokio::time::Instant::now() + PULSE, PULSE);
+        let mut pulse = tokio::time::interval_at(Instant::now() + PULSE, PULSE);
         loop {
             tokio::select! {
                 event = events.next() => match event {
@@ -122,6 +137,7 @@ impl Session<'_> {
                     None => return Ok(()),
                 },
                 Some((sandbox, sample)) = self.samples.next(), if !self.samples.is_empty() => self.on_sample(sandbox, sample),
+                () = settled(self.settle_at) => self.find_causes().await?,
                 _ = news.tick(), if *self.topic == Topic::Events => self.tell_news().await,
                 _ = pulse.tick() => drop(self.host.engine.info().await?),
             }
@@ -132,6 +148,8 @@ impl Session<'_> {
         self.record_use(&event).await;
         let relist = event.what.changes_list();
         if *self.topic == Topic::Events {
+            let event = news::with_remover(self.context, self.host, event).await;
+            deaths::revive_started(self.context, self.host, std::iter::once(&event)).await;
             self.context.send(Event::Engine(event)).await;
         }
         if relist { self.relist().await } else { Ok(()) }
@@ -154,9 +172,7 @@ impl Session<'_> {
 
     /// Tells what came on record since the last look.
     async fn tell_news(&mut self) {
-        let news = news::since(self.context, self.host, self.told).await;
-        for event in news {
-            self.told = self.told.max(event.at);
+        for event in self.record.next(self.context, self.host).await {
             self.context.send(Event::Engine(event)).await;
         }
     }
@@ -166,7 +182,7 @@ impl Session<'_> {
         let sandboxes = self.host.engine.list().await?;
         self.context.remember(&sandboxes);
         if *self.topic == Topic::Events {
-            deaths::reconcile(self.context, self.host, &sandboxes).await;
+            self.settle_at = Some(Instant::now() + SETTLE);
         }
         if let Topic::Samples(wanted) = self.topic {
             self.sample_running(&sandboxes, wanted.as_deref()).await?;
@@ -177,6 +193,15 @@ impl Session<'_> {
                 sandboxes,
             })
             .await;
+        Ok(())
+    }
+
+    /// Finds out why sandboxes have ended, and tells it.
+    async fn find_causes(&mut self) -> Result<()> {
+        self.settle_at = None;
+        let sandboxes = self.host.engine.list().await?;
+        deaths::reconcile(self.context, self.host, &sandboxes).await;
+        self.tell_news().await;
         Ok(())
     }
 

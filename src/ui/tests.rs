@@ -107,14 +107,13 @@ fn app(width: u16, height: u16) -> App {
         (2, EngineEventKind::Started),
         (
             60,
-            EngineEventKind::Exec {
-                command: "python3 main.py".into(),
-            },
+            EngineEventKind::exec("python3 main.py".into(), Some("4f".into())),
         ),
         (70, EngineEventKind::Oom),
         (
             71,
             EngineEventKind::ExecEnded {
+                exec: Some("4f".into()),
                 exit_code: Some(137),
             },
         ),

@@ -171,7 +171,7 @@ fn the_whole_story_in_json() {
         .filter(|event| event["id"] == made["id"])
         .filter_map(|event| event["what"].as_str())
         .collect();
-    for word in ["created", "started", "exec", "exec_ended"] {
+    for word in ["created", "started", "exec"] {
         assert!(words.contains(&word), "{word} in {words:?}");
     }
     let (code, refused) = place.json(&["rm", &name]);
@@ -581,7 +581,7 @@ fn events_and_figures_can_be_followed() {
     let mut stats = place.start(&["--json", "stats", "--watch"]);
     stats.until_stdout(&name);
     place.run(&["exec", &name, "--", "true"]).ok();
-    events.until_stdout("\"exec_ended\"");
+    events.until_stdout("\"status\":\"ok\"");
     place.run(&["rm", "-f", &name]).ok();
     events.until_stdout("\"removed\"");
     for running in [events, stats] {

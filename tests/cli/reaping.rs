@@ -192,9 +192,7 @@ fn every_end_has_its_cause_also_afterwards() {
         all.iter()
             .any(|e| e["name"] == name && e["what"] == what && e[key] == value)
     };
-    assert!(
-        told(&bomb, "run_ended", "status", "oom") && told(&slow, "run_ended", "status", "timeout")
-    );
+    assert!(told(&bomb, "exec", "status", "oom") && told(&slow, "exec", "status", "timeout"));
     for (name, word) in expected {
         assert!(told(name, "death", "cause", word), "{name}: {events}");
     }

@@ -9,6 +9,7 @@ use crate::app::overlays::history::{self as runs, HistoryPanel};
 use crate::app::overlays::reap::describe_reaped;
 use crate::app::pending::Progress;
 use crate::app::{AppState, Effect, Tone};
+use crate::describe::death_words;
 use crate::domain::{
     EngineEvent, EngineEventKind, ExecEnd, HostName, OutputChunk, SandboxRef, StreamId,
 };
@@ -101,10 +102,16 @@ fn happened(state: &mut AppState, happening: EngineEvent) -> Vec<Effect> {
         EngineEventKind::Oom => {
             state.say(Tone::Bad, format!("{name}: a process ran out of memory."));
         }
-        EngineEventKind::Died {
-            exit_code: Some(code),
-        } if *code != 0 && *code != 143 && !is_worker(state, &happening.sandbox) => {
-            state.say(Tone::Plain, format!("{name} ended with code {code}."));
+        // Only now it is known who did it; what was done here was told here.
+        EngineEventKind::Death {
+            cause,
+            by,
+            exit_code,
+        } if *by != Some(state.settings.owner.in_full())
+            && !is_worker(state, &happening.sandbox) =>
+        {
+            let how = death_words(cause, by.as_deref(), *exit_code);
+            state.say(Tone::Plain, format!("{name} {how}."));
         }
         _ => {}
     }
@@ -181,5 +188,44 @@ fn outdate_inspect(state: &mut AppState, sandbox: &SandboxRef) {
     {
         let intents = view.on_event(now);
         state.want(intents);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::testing::{App, reference, start};
+
+    fn death(by: &str) -> Event {
+        Event::Engine(EngineEvent {
+            at: start(),
+            sandbox: reference("py"),
+            name: "py".to_owned(),
+            what: EngineEventKind::Death {
+                cause: "removed".to_owned(),
+                by: Some(by.to_owned()),
+                exit_code: None,
+            },
+        })
+    }
+
+    #[test]
+    fn an_end_by_other_hands_is_told_with_whose_and_our_own_is_not() {
+        let mut app = App::with(120, 30, &["py"]);
+        let own = app.state.settings.owner.in_full();
+        app.engine(death(&own));
+        assert!(!app.screen().contains("was removed"), "{}", app.screen());
+        app.engine(Event::Engine(EngineEvent {
+            at: start(),
+            sandbox: reference("py"),
+            name: "py".to_owned(),
+            what: EngineEventKind::Died {
+                exit_code: Some(137),
+            },
+        }));
+        assert!(!app.screen().contains("137"), "{}", app.screen());
+        app.engine(death("uid 0@desk:4 (cli)"));
+        let words = "py was removed by uid 0@desk:4 (cli).";
+        assert!(app.screen().contains(words), "{}", app.screen());
     }
 }

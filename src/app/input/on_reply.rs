@@ -171,9 +171,7 @@ fn show_runs(state: &mut AppState, of: RunsOf, opens: bool, runs: Vec<Run>) {
 
 fn remember(state: &mut AppState, past: Vec<EngineEvent>) {
     state.engine.remembered(past);
-    // Newest first is how they are shown; commands are counted from the oldest on.
-    let all: Vec<&EngineEvent> = state.engine.events(None).collect();
-    state.sandboxes.remembered(all.into_iter().rev());
+    state.sandboxes.remembered(state.engine.reported());
 }
 
 fn offer_images(state: &mut AppState, images: Vec<Image>) {

@@ -225,7 +225,7 @@ impl InspectState {
             Tab::Changes => answered(&self.changes, |changes| {
                 changes_summary(changes).len() + 1 + changes.files.len()
             }),
-            Tab::Events => cx.engine.events(Some(&self.sandbox)).count(),
+            Tab::Events => cx.engine.events(Some(&self.sandbox)).len(),
             Tab::Charts => 0,
         }
     }

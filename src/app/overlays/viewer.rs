@@ -58,7 +58,7 @@ impl Viewer {
                 cx.status.log_lines(log_width(screen)).count(),
                 log_area(screen),
             ),
-            Text::Events => (cx.engine.events(None).count(), events_area(screen)),
+            Text::Events => (cx.engine.events(None).len(), events_area(screen)),
             Text::Findings => {
                 let found = cx.editor.current().known.analysis.findings.len();
                 (found.max(1) + 2, log_area(screen))

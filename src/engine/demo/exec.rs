@@ -77,7 +77,10 @@ fn register(place: &Place, spec: &ExecSpec) -> Result<(u32, watch::Receiver<Cont
     };
     let pid = place.state.with(&place.id, |sandbox, events| {
         require_running(&sandbox.sandbox, "run a command in")?;
-        events.record(&sandbox.sandbox, EngineEventKind::Exec { command });
+        events.record(
+            &sandbox.sandbox,
+            EngineEventKind::exec(command, Some(spec.id.to_string())),
+        );
         Ok(sandbox.add_exec(exec))
     })?;
     Ok((pid, control))
@@ -160,8 +163,10 @@ impl Running {
     fn leave(&self) {
         let exit_code = self.ended.and_then(Ended::exit_code).map(i64::from);
         let _ = self.place.state.with(&self.place.id, |sandbox, events| {
-            sandbox.execs.remove(&self.pid);
-            events.record(&sandbox.sandbox, EngineEventKind::ExecEnded { exit_code });
+            let exec = sandbox.execs.remove(&self.pid);
+            let exec = exec.map(|exec| exec.id.to_string());
+            let ended = EngineEventKind::ExecEnded { exec, exit_code };
+            events.record(&sandbox.sandbox, ended);
             Ok(())
         });
     }

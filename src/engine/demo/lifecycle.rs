@@ -149,7 +149,7 @@ fn remove(state: &State, id: &SandboxId, force: bool) -> Result<()> {
             return Err(conflict(&sandbox.sandbox, "remove").with_hint("stop it first or use -f"));
         }
         kill(sandbox, events, 9);
-        events.record(&sandbox.sandbox, EngineEventKind::Removed);
+        events.record(&sandbox.sandbox, EngineEventKind::Removed { by: None });
         Ok(())
     })?;
     state.lock().sandboxes.remove(id);

@@ -1,6 +1,6 @@
 //! What happens to containers of ours, from the engine's event stream.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use bollard::models::EventMessage;
 use bollard::query_parameters::{EventsOptions, EventsOptionsBuilder};
@@ -11,7 +11,7 @@ use super::visibility::{Ownership, Visibility};
 use super::{Client, Endpoint, convert};
 use crate::domain::{AdoptRules, EngineEvent, EngineEventKind, HostName, SandboxId, SandboxRef};
 use crate::engine::{EngineError, Result};
-use crate::guest::wire::{self, Verb};
+use crate::guest::wire::{self, ExecCall, Verb};
 use crate::protocol::FailureKind;
 
 /// How far the clock of another machine may be ahead.
@@ -83,12 +83,20 @@ pub(super) async fn history(
         .collect())
 }
 
+/// What is known of a command that has not ended yet.
+enum KnownExec {
+    /// sandtop's own, which is not told.
+    Housekeeping,
+    /// A run of ours, by its id.
+    Run(String),
+}
+
 /// Turns messages into events, and leaves out sandtop's own housekeeping from its start to its end.
 struct Reader {
     host: HostName,
     scope: String,
     adopt: AdoptRules,
-    housekeeping: HashSet<String>,
+    execs: HashMap<String, KnownExec>,
 }
 
 impl Reader {
@@ -97,7 +105,7 @@ impl Reader {
             host: visibility.host.clone(),
             scope: visibility.scope.to_owned(),
             adopt: visibility.adopt.clone(),
-            housekeeping: HashSet::new(),
+            execs: HashMap::new(),
         }
     }
 
@@ -106,9 +114,13 @@ impl Reader {
         let none = HashMap::new();
         let attributes = actor.attributes.as_ref().unwrap_or(&none);
         let action = message.action.as_deref()?;
-        if self.is_stranger(attributes) || self.is_housekeeping(action, attributes.get("execID")) {
+        if self.is_stranger(attributes) {
             return None;
         }
+        let exec = match attributes.get("execID") {
+            Some(id) => Some(self.follow_exec(action, id)?),
+            None => None,
+        };
         let nanos = message.time_nano.map(DateTime::from_timestamp_nanos);
         Some(EngineEvent {
             at: nanos.or_else(|| DateTime::from_timestamp(message.time?, 0))?,
@@ -117,7 +129,7 @@ impl Reader {
                 .get("name")
                 .map(|name| convert::sandbox_name(name))
                 .unwrap_or_default(),
-            what: what(action, attributes)?,
+            what: what(action, attributes, exec)?,
         })
     }
 
@@ -133,18 +145,22 @@ impl Reader {
         !self.adopt.is_empty() && ownership == Ownership::Unrelated
     }
 
-    fn is_housekeeping(&mut self, action: &str, exec: Option<&String>) -> bool {
-        let Some(exec) = exec else { return false };
+    /// Returns the id by which a command is known from its start to its end; none for housekeeping.
+    fn follow_exec(&mut self, action: &str, exec: &str) -> Option<String> {
         if let Some(line) = action.strip_prefix("exec_create: ")
-            && is_housekeeping(line)
+            && let Some(known) = known_exec(line)
         {
-            self.housekeeping.insert(exec.clone());
+            self.execs.insert(exec.to_owned(), known);
         }
-        let known = self.housekeeping.contains(exec);
+        let id = match self.execs.get(exec) {
+            Some(KnownExec::Housekeeping) => None,
+            Some(KnownExec::Run(id)) => Some(id.clone()),
+            None => Some(exec.to_owned()),
+        };
         if action == "exec_die" {
-            self.housekeeping.remove(exec);
+            self.execs.remove(exec);
         }
-        known
+        id
     }
 }
 
@@ -174,6 +190,18 @@ fn unix_time(moment: DateTime<Utc>) -> String {
     moment.format("%s.%9f").to_string()
 }
 
+/// Tells what a command line of ours is for; nothing for those of others.
+fn known_exec(line: &str) -> Option<KnownExec> {
+    if is_housekeeping(line) {
+        return Some(KnownExec::Housekeeping);
+    }
+    let (_, words) = guest_call(line)?;
+    let mut words = words.split(' ').skip(1);
+    let is_exec = words.next() == Some(ExecCall::ID);
+    let id = words.next().filter(|_| is_exec);
+    id.map(|id| KnownExec::Run(id.to_owned()))
+}
+
 fn options(visibility: &Visibility<'_>, span: Option<Span>) -> EventsOptions {
     let mut filters = visibility.filter();
     filters.insert("type", vec!["container".to_owned()]);
@@ -187,7 +215,11 @@ fn options(visibility: &Visibility<'_>, span: Option<Span>) -> EventsOptions {
     }
 }
 
-fn what(action: &str, attributes: &HashMap<String, String>) -> Option<EngineEventKind> {
+fn what(
+    action: &str,
+    attributes: &HashMap<String, String>,
+    exec: Option<String>,
+) -> Option<EngineEventKind> {
     let code = || {
         attributes
             .get("exitCode")
@@ -197,10 +229,11 @@ fn what(action: &str, attributes: &HashMap<String, String>) -> Option<EngineEven
     Some(match verb {
         "create" => EngineEventKind::Created,
         "start" => EngineEventKind::Started,
-        "exec_create" => EngineEventKind::Exec {
-            command: command(detail),
+        "exec_create" => EngineEventKind::exec(command(detail), exec),
+        "exec_die" => EngineEventKind::ExecEnded {
+            exec,
+            exit_code: code(),
         },
-        "exec_die" => EngineEventKind::ExecEnded { exit_code: code() },
         "oom" => EngineEventKind::Oom,
         "pause" => EngineEventKind::Paused,
         "unpause" => EngineEventKind::Resumed,
@@ -210,7 +243,7 @@ fn what(action: &str, attributes: &HashMap<String, String>) -> Option<EngineEven
         "die" => EngineEventKind::Died { exit_code: code() },
         "stop" => EngineEventKind::Stopped,
         "restart" => EngineEventKind::Restarted,
-        "destroy" => EngineEventKind::Removed,
+        "destroy" => EngineEventKind::Removed { by: None },
         _ => return None,
     })
 }
@@ -267,27 +300,21 @@ mod tests {
             ),
             (
                 "exec_create: ls -la",
-                Some(EngineEventKind::Exec {
-                    command: "ls -la".into(),
-                }),
+                Some(EngineEventKind::exec("ls -la".into(), None)),
             ),
             (
                 "exec_create: /.sandtop/guest exec --id x --cwd /a -- echo -- hi",
-                Some(EngineEventKind::Exec {
-                    command: "echo -- hi".into(),
-                }),
+                Some(EngineEventKind::exec("echo -- hi".into(), None)),
             ),
             (
                 "exec_create: /.sandtop/guest write /a",
-                Some(EngineEventKind::Exec {
-                    command: "(files) write /a".into(),
-                }),
+                Some(EngineEventKind::exec("(files) write /a".into(), None)),
             ),
             ("exec_start: ls", None),
             ("attach", None),
         ];
         for (action, expected) in table {
-            assert_eq!(what(action, &attributes), expected, "{action}");
+            assert_eq!(what(action, &attributes, None), expected, "{action}");
         }
     }
 
@@ -311,11 +338,19 @@ mod tests {
                 time: Some(1),
                 ..EventMessage::default()
             };
-            reader.read(&message).is_some()
+            reader.read(&message).map(|event| match event.what {
+                EngineEventKind::Exec { exec, .. } | EngineEventKind::ExecEnded { exec, .. } => {
+                    exec.unwrap_or_default()
+                }
+                other => other.word().to_owned(),
+            })
         };
-        assert!(!read("exec_create: /.sandtop/guest stat /a", "x"));
-        assert!(read("exec_create: ls", "y"));
-        assert!(!read("exec_die", "x"));
-        assert!(read("exec_die", "y"));
+        assert_eq!(read("exec_create: /.sandtop/guest stat /a", "x"), None);
+        assert_eq!(read("exec_create: ls", "y").as_deref(), Some("y"));
+        let run = "exec_create: /.sandtop/guest exec --id 4f2a -- ls";
+        assert_eq!(read(run, "z").as_deref(), Some("4f2a"));
+        assert_eq!(read("exec_die", "x"), None);
+        assert_eq!(read("exec_die", "y").as_deref(), Some("y"));
+        assert_eq!(read("exec_die", "z").as_deref(), Some("4f2a"));
     }
 }

@@ -50,12 +50,14 @@ impl Journal {
         let Some((event, detail)) = event_of(what) else {
             return;
         };
+        let exec = exec_of(what).cloned().unwrap_or_default();
         let line = JournalLine {
             at_millis: Utc::now().timestamp_millis(),
             id: id.to_owned(),
             name: name.to_owned(),
             event,
             detail,
+            exec,
         };
         let line = line.encode();
         let file = self.file();
@@ -85,7 +87,7 @@ impl Journal {
             at: DateTime::from_timestamp_millis(line.at_millis)?,
             sandbox: SandboxRef::new(self.host.clone(), SandboxId::new(line.id)),
             name: line.name,
-            what: what_of(line.event, line.detail),
+            what: what_of(line.event, line.detail, line.exec),
         })
     }
 
@@ -181,6 +183,16 @@ impl Follower {
     }
 }
 
+/// Returns the id of the command that an event is about.
+fn exec_of(what: &EngineEventKind) -> Option<&String> {
+    match what {
+        EngineEventKind::Exec { exec, .. } | EngineEventKind::ExecEnded { exec, .. } => {
+            exec.as_ref()
+        }
+        _ => None,
+    }
+}
+
 /// Writes what happened as an event and its detail; what the engine cannot know is not noted.
 fn event_of(what: &EngineEventKind) -> Option<(JournalEvent, String)> {
     let code = |code: &Option<i64>| code.map_or_else(String::new, |code| code.to_string());
@@ -188,8 +200,8 @@ fn event_of(what: &EngineEventKind) -> Option<(JournalEvent, String)> {
     Some(match what {
         EngineEventKind::Created => plain(JournalEvent::Created),
         EngineEventKind::Started => plain(JournalEvent::Started),
-        EngineEventKind::Exec { command } => (JournalEvent::Exec, command.clone()),
-        EngineEventKind::ExecEnded { exit_code } => (JournalEvent::ExecEnded, code(exit_code)),
+        EngineEventKind::Exec { command, .. } => (JournalEvent::Exec, command.clone()),
+        EngineEventKind::ExecEnded { exit_code, .. } => (JournalEvent::ExecEnded, code(exit_code)),
         EngineEventKind::Oom => plain(JournalEvent::Oom),
         EngineEventKind::Paused => plain(JournalEvent::Paused),
         EngineEventKind::Resumed => plain(JournalEvent::Resumed),
@@ -199,19 +211,20 @@ fn event_of(what: &EngineEventKind) -> Option<(JournalEvent, String)> {
         EngineEventKind::Died { exit_code } => (JournalEvent::Died, code(exit_code)),
         EngineEventKind::Stopped => plain(JournalEvent::Stopped),
         EngineEventKind::Restarted => plain(JournalEvent::Restarted),
-        EngineEventKind::Removed => plain(JournalEvent::Removed),
+        EngineEventKind::Removed { .. } => plain(JournalEvent::Removed),
         EngineEventKind::RunEnded { .. } | EngineEventKind::Death { .. } => return None,
     })
 }
 
 /// Reads what happened from an event and its detail.
-fn what_of(event: JournalEvent, detail: String) -> EngineEventKind {
+fn what_of(event: JournalEvent, detail: String, exec: String) -> EngineEventKind {
+    let exec = (!exec.is_empty()).then_some(exec);
     let exit_code = detail.parse().ok();
     match event {
         JournalEvent::Created => EngineEventKind::Created,
         JournalEvent::Started => EngineEventKind::Started,
-        JournalEvent::Exec => EngineEventKind::Exec { command: detail },
-        JournalEvent::ExecEnded => EngineEventKind::ExecEnded { exit_code },
+        JournalEvent::Exec => EngineEventKind::exec(detail, exec),
+        JournalEvent::ExecEnded => EngineEventKind::ExecEnded { exec, exit_code },
         JournalEvent::Oom => EngineEventKind::Oom,
         JournalEvent::Paused => EngineEventKind::Paused,
         JournalEvent::Resumed => EngineEventKind::Resumed,
@@ -221,7 +234,7 @@ fn what_of(event: JournalEvent, detail: String) -> EngineEventKind {
         JournalEvent::Died => EngineEventKind::Died { exit_code },
         JournalEvent::Stopped => EngineEventKind::Stopped,
         JournalEvent::Restarted => EngineEventKind::Restarted,
-        JournalEvent::Removed => EngineEventKind::Removed,
+        JournalEvent::Removed => EngineEventKind::Removed { by: None },
     }
 }
 
@@ -235,10 +248,11 @@ mod tests {
         let journal = Journal::new(folder.path(), HostName::new("here"));
         let all = [
             EngineEventKind::Created,
-            EngineEventKind::Exec {
-                command: "echo a b\nc".into(),
+            EngineEventKind::exec("echo a b\nc".into(), Some("4f".into())),
+            EngineEventKind::ExecEnded {
+                exec: Some("4f".into()),
+                exit_code: Some(3),
             },
-            EngineEventKind::ExecEnded { exit_code: Some(3) },
             EngineEventKind::Killed {
                 signal: Some("9".into()),
             },

@@ -121,11 +121,15 @@ impl LocalEngine {
         let (id, name) = (state.record.id.clone(), state.record.asked.name.clone());
         let command = spec.argv.join(" ");
         let journal = self.lifecycle.journal.clone();
-        journal.append(&id, &name, &EngineEventKind::Exec { command });
+        let exec_id = Some(spec.id.to_string());
+        let begun = EngineEventKind::exec(command, exec_id.clone());
+        journal.append(&id, &name, &begun);
         let noting = move |item: &ExecItem| {
             if let ExecItem::End(end) = item {
                 let exit_code = end.ended.exit_code().map(i64::from);
-                journal.append(&id, &name, &EngineEventKind::ExecEnded { exit_code });
+                let exec = exec_id.clone();
+                let ended = EngineEventKind::ExecEnded { exec, exit_code };
+                journal.append(&id, &name, &ended);
             }
         };
         exec.items = exec.items.inspect(noting).boxed();

@@ -43,6 +43,7 @@ impl Keeper {
             name: String::from_utf8_lossy(&self.plan.name).into_owned(),
             event: JournalEvent::Died,
             detail: "137".to_owned(),
+            exec: String::new(),
         };
         let death = self.folder.join(wire::KEEPER_DEATH);
         let _ = fs::write(death, line.at_millis.to_string());

@@ -90,6 +90,8 @@ pub struct JournalLine {
     pub event: JournalEvent,
     /// More about it, or nothing.
     pub detail: String,
+    /// The id of the command that it is about, or nothing.
+    pub exec: String,
 }
 
 impl JournalLine {
@@ -98,7 +100,10 @@ impl JournalLine {
     pub fn encode(&self) -> String {
         let line = LineWriter::new(&self.at_millis.to_string());
         let line = line.word(&self.id).word(&self.name);
-        let line = line.word(self.event.word()).word(&self.detail);
+        let line = line
+            .word(self.event.word())
+            .word(&self.detail)
+            .word(&self.exec);
         line.line() + "\n"
     }
 
@@ -112,6 +117,7 @@ impl JournalLine {
             name: words.text()?,
             event: JournalEvent::parse(&words.text()?)?,
             detail: words.text().unwrap_or_default(),
+            exec: words.text().unwrap_or_default(),
         })
     }
 }
@@ -129,6 +135,7 @@ mod tests {
                 name: "a b".into(),
                 event,
                 detail: "x\ny".into(),
+                exec: "a4f2".into(),
             };
             let text = line.encode();
             assert_eq!(text.lines().count(), 1, "{text}");

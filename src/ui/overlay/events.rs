@@ -22,23 +22,26 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &AppState, theme: &Theme, scrol
     let area = events_area(frame.area());
     let inner = popup(frame, area, "What happened, newest first", theme);
     let all = state.engine.events(None);
-    let lines = lines(all, state.now, theme, Some(NAME));
+    let lines = lines(&all, state.now, theme, Some(NAME));
     show(frame, inner, theme, lines, scroll);
 }
 
 /// Tells what happened to one sandbox.
 pub(super) fn of_one(state: &AppState, theme: &Theme, view: &InspectState) -> Vec<Line<'static>> {
     let own = state.engine.events(Some(&view.sandbox));
-    lines(own, state.now, theme, None)
+    lines(&own, state.now, theme, None)
 }
 
-fn lines<'a>(
-    events: impl Iterator<Item = &'a EngineEvent>,
+fn lines(
+    events: &[EngineEvent],
     now: DateTime<Utc>,
     theme: &Theme,
     name: Option<usize>,
 ) -> Vec<Line<'static>> {
-    let lines: Vec<Line<'static>> = events.map(|event| line(event, now, theme, name)).collect();
+    let lines: Vec<Line<'static>> = events
+        .iter()
+        .map(|event| line(event, now, theme, name))
+        .collect();
     if lines.is_empty() {
         let words = "Nothing has happened, as far as the engine remembers.";
         return vec![Line::styled(words, theme.style(Role::Muted))];

@@ -370,7 +370,7 @@ pub async fn happenings_are_told_and_remembered(fixture: &Fixture) {
         let mut seen = Vec::new();
         while let Some(happening) = happenings.next().await {
             let happening = happening.expect("no error");
-            let is_last = happening.what == EngineEventKind::Removed;
+            let is_last = matches!(happening.what, EngineEventKind::Removed { .. });
             seen.push(happening);
             if is_last {
                 break;

@@ -74,9 +74,7 @@ fn the_longest_idle_come_first_and_busy_ones_last() {
         at: start() + TimeDelta::seconds(seconds),
         sandbox: reference(name),
         name: name.into(),
-        what: EngineEventKind::Exec {
-            command: "x".into(),
-        },
+        what: EngineEventKind::exec("x".into(), None),
     };
     app.engine(crate::protocol::Event::Engine(exec("a", 5)));
     while app.state.sandboxes.column != Column::Idle {

@@ -20,7 +20,7 @@ impl Usage {
     /// Takes something that happened.
     pub(super) fn note(&mut self, happening: &EngineEvent) {
         match happening.what {
-            EngineEventKind::Removed => {
+            EngineEventKind::Removed { .. } => {
                 self.0.remove(&happening.sandbox);
                 return;
             }
@@ -50,7 +50,7 @@ impl Usage {
             | EngineEventKind::Killed { .. }
             | EngineEventKind::RunEnded { .. }
             | EngineEventKind::Death { .. }
-            | EngineEventKind::Removed => {}
+            | EngineEventKind::Removed { .. } => {}
         }
     }
 
@@ -92,9 +92,7 @@ mod tests {
     }
 
     fn exec() -> EngineEventKind {
-        EngineEventKind::Exec {
-            command: "x".into(),
-        }
+        EngineEventKind::exec("x".into(), None)
     }
 
     #[test]
@@ -107,13 +105,19 @@ mod tests {
         told(
             &mut usage,
             7,
-            EngineEventKind::ExecEnded { exit_code: None },
+            EngineEventKind::ExecEnded {
+                exec: None,
+                exit_code: None,
+            },
         );
         assert_eq!(usage.idle_since(&py), None);
         told(
             &mut usage,
             9,
-            EngineEventKind::ExecEnded { exit_code: None },
+            EngineEventKind::ExecEnded {
+                exec: None,
+                exit_code: None,
+            },
         );
         let last = start() + TimeDelta::seconds(9);
         assert_eq!(usage.idle_since(&py), Some(last));
@@ -125,7 +129,7 @@ mod tests {
         told(&mut usage, 5, exec());
         told(&mut usage, 6, EngineEventKind::Died { exit_code: None });
         assert!(usage.idle_since(&py).is_some());
-        told(&mut usage, 7, EngineEventKind::Removed);
+        told(&mut usage, 7, EngineEventKind::Removed { by: None });
         assert_eq!(usage.idle_since(&py), py.started_at);
     }
 }

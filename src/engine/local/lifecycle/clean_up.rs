@@ -72,8 +72,11 @@ impl Lifecycle {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             gone => state_dir::remove_all(&gone.map_err(failed)?).map_err(failed)?,
         }
-        self.journal
-            .append(&record.id, &record.asked.name, &EngineEventKind::Removed);
+        self.journal.append(
+            &record.id,
+            &record.asked.name,
+            &EngineEventKind::Removed { by: None },
+        );
         Ok(())
     }
 }

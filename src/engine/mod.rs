@@ -33,6 +33,7 @@
 //! 25. `disk_use` tells what the files in the work directory take, and is no use of the sandbox.
 //! 26. A paused sandbox can be looked at: its processes, the files of its work directory, its changes. Nothing leads out of
 //!     it then either, and what an engine does not see it says.
+//! 27. Looking at a sandbox (its files, processes, changes, details, stats) is no use of it: no event tells of a command.
 //!
 //! Engines start no background task: what they return is driven by whoever polls it, so dropping it ends the work.
 

@@ -15,7 +15,6 @@ use crate::protocol::{Failure, FailureKind, Reply};
 pub(super) async fn read(task: StreamTask, path: SandboxPath, limit: Option<u64>) {
     let started = Instant::now();
     let sandbox = &task.stream.sandbox;
-    task.context.touch(sandbox).await;
     let opened = match task.context.engine(sandbox) {
         Ok(engine) => engine
             .read(&sandbox.id, &path, limit)

@@ -146,13 +146,16 @@ impl<'a> Round<'a> {
     /// Tells how all sandboxes stand, in their order.
     async fn reap_statuses(&self) -> Vec<ReapStatus> {
         let reap_statuses = self.seen.reap_statuses(self.context, self.host, self.rules);
-        let confirming = reap_statuses.await.into_iter().map(|one| self.confirm(one));
+        let mut confirming = Vec::new();
+        for (sandbox, one) in self.seen.sandboxes.iter().zip(reap_statuses.await) {
+            confirming.push(self.confirm(sandbox, one));
+        }
         stream::iter(confirming).buffered(AT_ONCE).collect().await
     }
 
     /// Makes sure that nothing runs in a sandbox that is to go, whoever started it.
-    async fn confirm(&self, mut reap_status: ReapStatus) -> ReapStatus {
-        if is_due(reap_status.verdict) && is_running(self.host, &reap_status.sandbox.id).await {
+    async fn confirm(&self, sandbox: &Sandbox, mut reap_status: ReapStatus) -> ReapStatus {
+        if is_due(reap_status.verdict) && is_running(self.host, sandbox).await {
             reap_status.facts.usage = Usage::Busy;
             reap_status.verdict = Verdict::Keep(Spared::Busy);
         }
@@ -253,7 +256,7 @@ impl<'a> Round<'a> {
             }
         }
         // Other tools ask nobody; this is the last look before the deed.
-        if is_running(self.host, id).await {
+        if is_running(self.host, found).await {
             self.give_up(sandbox).await;
             return Err(spared("something runs in it"));
         }

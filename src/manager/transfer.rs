@@ -22,7 +22,9 @@ pub(super) async fn file(
     sandbox: SandboxRef,
     op: FileOp,
 ) -> Result<Reply, Failure> {
-    context.touch(&sandbox).await;
+    if is_use(&op) {
+        context.touch(&sandbox).await;
+    }
     let mut entries = context.engine(&sandbox)?.file(&sandbox.id, &op).await?;
     match op {
         FileOp::List(_) => Ok(Reply::Entries(entries)),
@@ -31,6 +33,14 @@ pub(super) async fn file(
             .map(Reply::Entry)
             .ok_or_else(|| Failure::new(FailureKind::NotFound, format!("{path} was not found"))),
         FileOp::MakeDir(_) | FileOp::Rename { .. } | FileOp::Delete { .. } => Ok(Reply::Done),
+    }
+}
+
+/// Tells whether an operation changes something; to list files is no use of a sandbox.
+fn is_use(op: &FileOp) -> bool {
+    match op {
+        FileOp::List(_) | FileOp::Stat(_) => false,
+        FileOp::MakeDir(_) | FileOp::Rename { .. } | FileOp::Delete { .. } => true,
     }
 }
 

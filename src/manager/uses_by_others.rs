@@ -46,10 +46,10 @@ impl UsesByOthers {
             *at = event.at.max(*at);
         }
         let mut running = Vec::new();
-        for sandbox in sandboxes.iter().filter(|sandbox| sandbox.phase.is_live()) {
+        for sandbox in sandboxes {
             let id = &sandbox.reference.id;
             // Not every start has its end on record; the engine knows what runs now.
-            if open.get(id).is_some_and(|open| *open > 0) && is_running(host, id).await {
+            if open.get(id).is_some_and(|open| *open > 0) && is_running(host, sandbox).await {
                 running.push(id.clone());
             }
         }
@@ -57,9 +57,13 @@ impl UsesByOthers {
     }
 }
 
-/// Asks the engine whether anything runs in a sandbox; if it does not tell, it might.
-pub(super) async fn is_running(host: &Host, id: &SandboxId) -> bool {
-    match tokio::time::timeout(ASKING, host.engine.running(id)).await {
+/// Asks the engine whether anything runs in a live sandbox; if it does not tell, it might.
+pub(super) async fn is_running(host: &Host, sandbox: &Sandbox) -> bool {
+    if !sandbox.phase.is_live() {
+        return false;
+    }
+    let asking = host.engine.running(&sandbox.reference.id);
+    match tokio::time::timeout(ASKING, asking).await {
         Ok(Ok(count)) => count > 0,
         Ok(Err(_)) | Err(_) => true,
     }

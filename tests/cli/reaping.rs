@@ -5,7 +5,7 @@ use std::fs;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Place, until};
+use crate::support::{Place, busybox, until};
 
 fn one(list: &Value, name: &str) -> Value {
     let all = list.as_array().unwrap().iter();
@@ -18,8 +18,7 @@ fn one(list: &Value, name: &str) -> Value {
 
 fn create(place: &Place, word: &str) -> String {
     let name = place.name(word);
-    let image = crate::support::busybox();
-    place.run(&["create", &name, "--image", &image]).ok();
+    place.run(&["create", &name, "--image", &busybox()]).ok();
     name
 }
 
@@ -230,4 +229,55 @@ fn a_reaper_that_is_killed_leaves_no_claim_behind() {
         reaper.wait();
         place.run(&["exec", &name, "--", "true"]).ok();
     }
+}
+
+/// Tells for how many seconds nothing was done in a sandbox.
+fn idle(place: &Place, name: &str) -> u64 {
+    let list = place.json_ok(&["ls", "--all"]);
+    one(&list, name)["idle_s"].as_u64().unwrap()
+}
+
+fn look_without_using(place: &Place, image: &[&str]) {
+    place.run(&[&["create", "a"], image].concat()).ok();
+    place.feed(b"x", &["files", "put", "a", "f"]).ok();
+    until("it is idle", || idle(place, "a") >= 4);
+    for look in [
+        &["files", "ls", "a", "."][..],
+        &["files", "cat", "a", "f"],
+        &["files", "stat", "a", "f"],
+        &["inspect", "a"],
+        &["stats", "a"],
+        &["top", "a"],
+        &["changes", "a"],
+        &["cp", "a:f", "."],
+    ] {
+        place.run(look).ok();
+        let seconds = idle(place, "a");
+        assert!(seconds >= 4, "{look:?} is taken for a use: {seconds} s");
+    }
+    place.run(&["files", "mkdir", "a", "d"]).ok();
+    assert!(idle(place, "a") < 4, "a change is a use");
+    place.run(&["rm", "-f", "a"]).ok();
+}
+
+#[test]
+fn looking_is_not_use() {
+    look_without_using(&Place::local(), &[]);
+}
+
+#[test]
+#[ignore = "needs Docker: tests/run"]
+fn looking_is_not_use_in_docker_either() {
+    look_without_using(&Place::docker(), &["--image", &busybox()]);
+}
+
+#[test]
+fn what_is_stopped_is_reaped_in_its_time() {
+    let place = Place::local();
+    place.run(&["create", "a"]).ok();
+    place.run(&["stop", "a"]).ok();
+    let plan = place.json_ok(&["reap", "--dry-run", "--idle", "0"]);
+    assert_eq!(one(&plan, "a")["action"], "remove", "{plan}");
+    place.run(&["reap", "--idle", "0"]).ok();
+    assert_eq!(place.json_ok(&["ls", "--all"]), json!([]));
 }

@@ -168,6 +168,7 @@ contract! {
     package_sets::c24_sets_are_the_scopes_own_and_outlive_their_readers: (unsupported "keeps no packages" package_sets::try_a_shelf) holds holds;
     package_sets::c24_an_image_has_one_key_and_a_missing_one_none: (unsupported "keeps no packages" package_sets::try_a_shelf) holds holds;
     looks::c25_files_are_measured_without_using_the_sandbox: holds holds holds;
+    looks::c27_looking_is_no_use: holds holds holds;
     frozen::c26_paused_sandboxes_can_be_looked_at: holds holds holds;
     frozen::c26_changes_of_paused_sandboxes_are_told: (unsupported "cannot tell changes" looks::try_changes) holds holds;
     frozen::c26_nothing_leads_out_of_a_paused_sandbox: (unsupported "no real shell" execs::try_a_real_shell) holds holds;

@@ -17,8 +17,8 @@ use crate::protocol::FailureKind;
 /// How far the clock of another machine may be ahead.
 const SKEW: TimeDelta = TimeDelta::seconds(1);
 
-/// Verbs of the guest that only look; they are sandtop's own housekeeping, not something that happened.
-const HOUSEKEEPING: [Verb; 12] = [
+/// Verbs of the guest that change nothing in a sandbox; they are sandtop's own housekeeping, not something that happened.
+const HOUSEKEEPING: [Verb; 14] = [
     Verb::Execs,
     Verb::Probe,
     Verb::List,
@@ -31,6 +31,8 @@ const HOUSEKEEPING: [Verb; 12] = [
     Verb::Top,
     Verb::Changes,
     Verb::Size,
+    Verb::Read,
+    Verb::Pack,
 ];
 
 /// Streams what happens from now on.

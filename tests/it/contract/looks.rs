@@ -1,6 +1,7 @@
-//! Clauses 21 to 23 and 25: looking at processes, changed files, images, and what files take.
+//! Clauses 21 to 23, 25 and 27: looking at processes, changed files, images, what files take, and that it is no use.
 
-use chrono::Utc;
+use chrono::{DateTime, Utc};
+use futures_util::StreamExt;
 use sandtop::domain::{Change, ChangeKind, Changes, EngineEventKind, FileKind, Process, SandboxId};
 use sandtop::engine::EngineError;
 use sandtop::protocol::{FailureKind, FileOp, LifecycleOp};
@@ -182,7 +183,18 @@ pub async fn c25_files_are_measured_without_using_the_sandbox(fixture: &Fixture)
         .expect("a write");
     let grown = measure().await - before;
     assert!((3 << 20..4 << 20).contains(&grown), "{grown}");
-    let told = soon("the past", fixture.engine.events_since(since)).await;
+    // A write is one on some engines; measuring never is.
+    let used = uses(&bench, since).await;
+    measure().await;
+    assert_eq!(uses(&bench, since).await, used);
+    bench.act(LifecycleOp::Stop).await.expect("a stop");
+    let stopped = soon("a size", fixture.engine.disk_use(&bench.sandbox)).await;
+    assert_eq!(kind(&stopped), Some(FailureKind::Conflict));
+}
+
+/// Counts what tells of commands in a sandbox.
+async fn uses(bench: &Bench<'_>, since: DateTime<Utc>) -> usize {
+    let told = soon("the past", bench.fixture.engine.events_since(since)).await;
     let told = told.expect("the past");
     let is_use = |what: &EngineEventKind| {
         matches!(
@@ -193,15 +205,39 @@ pub async fn c25_files_are_measured_without_using_the_sandbox(fixture: &Fixture)
     let own = told
         .iter()
         .filter(|one| one.sandbox == bench.sandbox.reference);
-    // A write is one on some engines; measuring never is.
-    let uses = own.filter(|one| is_use(&one.what)).count();
-    measure().await;
-    let again = fixture.engine.events_since(since).await.expect("the past");
-    let own = again
-        .iter()
-        .filter(|one| one.sandbox == bench.sandbox.reference);
-    assert_eq!(own.filter(|one| is_use(&one.what)).count(), uses);
-    bench.act(LifecycleOp::Stop).await.expect("a stop");
-    let stopped = soon("a size", fixture.engine.disk_use(&bench.sandbox)).await;
-    assert_eq!(kind(&stopped), Some(FailureKind::Conflict));
+    own.filter(|one| is_use(&one.what)).count()
+}
+
+pub async fn c27_looking_is_no_use(fixture: &Fixture) {
+    let bench = fixture.sandbox().await;
+    let engine = &fixture.engine;
+    bench.write(b"/workspace/a", "x").await.expect("a write");
+    let since = Utc::now();
+    let before = uses(&bench, since).await;
+    bench.ls(b"/workspace").await.expect("a list");
+    bench.stat(b"/workspace/a").await.expect("a file");
+    bench
+        .read(b"/workspace/a", None)
+        .await
+        .expect("its content");
+    processes(&bench).await;
+    soon("details", engine.inspect(&bench.id))
+        .await
+        .expect("details");
+    let samples = soon("samples", engine.samples(&bench.sandbox)).await;
+    let mut samples = samples.expect("samples");
+    soon("a sample", samples.next())
+        .await
+        .expect("one")
+        .expect("figures");
+    // What an engine does not offer is no use either.
+    let tree = engine.pack(&bench.id, &sandbox_path(b"/workspace")).await;
+    if let Ok(tree) = tree {
+        tree.collect::<Vec<_>>().await;
+    }
+    let _ = soon("changes", engine.changes(&bench.id)).await;
+    let _ = soon("sessions", engine.sessions(&bench.id)).await;
+    assert_eq!(uses(&bench, since).await, before);
+    bench.run(&["true"]).await;
+    assert!(uses(&bench, since).await > before, "a command is one");
 }

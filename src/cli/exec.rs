@@ -12,9 +12,9 @@ use super::print::{self, Format, Outcome, Stop};
 use super::sandbox_args::ExecArgs;
 use super::spec::in_flags;
 use super::stream::{self, Follower, InputFrom, Output, terminal_size};
-use super::{CliContext, exit, identity, views};
+use super::{CliContext, exit, identity, reached_limits, views};
 use crate::config::key_value;
-use crate::domain::{Ended, ExecEnd, ExecSpec, Sandbox, SandboxPath, StdinMode, TtySize};
+use crate::domain::{Ended, ExecEnd, ExecSpec, Limits, Sandbox, SandboxPath, StdinMode, TtySize};
 use crate::protocol::{Command, Failure, FailureKind};
 
 /// Prefers bash, but works where there is only sh.
@@ -153,6 +153,8 @@ pub(super) async fn run_piped(cli: &mut CliContext, piped: Piped<'_>) -> Outcome
         .await?;
     if let Output::Kept(kept) = &followed.output {
         let mut fields = run_fields(&followed.end, followed.took);
+        let reached = reached_limits::of(&followed.end, &sandbox.limits);
+        fields.insert("reached_limits".into(), json!(reached));
         fields.insert("run".into(), json!(id));
         fields.insert("sandbox".into(), json!(sandbox.name));
         fields.insert("started_at".into(), json!(views::time(started)));
@@ -162,7 +164,7 @@ pub(super) async fn run_piped(cli: &mut CliContext, piped: Piped<'_>) -> Outcome
         return Ok(exit::of_end(followed.end.ended));
     }
     let (end, took) = stream::finish(followed).await?;
-    explain(&end, took);
+    explain(&end, took, &sandbox.limits);
     Ok(exit::of_end(end.ended))
 }
 
@@ -188,17 +190,17 @@ fn run_fields(end: &ExecEnd, took: Duration) -> Map<String, Value> {
 }
 
 /// Says on standard error what an exit code alone does not tell.
-fn explain(end: &ExecEnd, took: Duration) {
+fn explain(end: &ExecEnd, took: Duration, limits: &Limits) {
     let seconds = crate::text::human::duration(took);
     match end.ended {
         Ended::TimedOut => print::note(&format!(
             "sandtop: timed out after {seconds}; all its processes were ended"
         )),
-        Ended::OutOfMemory => {
-            print::note("sandtop: out of memory; the sandbox's limit was reached");
-        }
         Ended::Lost => print::note("sandtop: the sandbox or its engine went away"),
-        Ended::Code(_) | Ended::Signal(_) | Ended::Cancelled => {}
+        Ended::OutOfMemory | Ended::Code(_) | Ended::Signal(_) | Ended::Cancelled => {}
+    }
+    for reached in reached_limits::of(end, limits) {
+        print::note(&format!("sandtop: {reached}"));
     }
 }
 
@@ -252,7 +254,7 @@ async fn terminal(cli: &mut CliContext, sandbox: &Sandbox, spec: ExecSpec) -> Ou
     };
     drop(raw);
     let (end, took) = ended?;
-    explain(&end, took);
+    explain(&end, took, &sandbox.limits);
     Ok(exit::of_end(end.ended))
 }
 

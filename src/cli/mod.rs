@@ -19,6 +19,7 @@ mod looking;
 mod manual;
 mod output;
 mod print;
+mod reached_limits;
 mod reap;
 mod run;
 mod run_supervisor;

@@ -102,6 +102,8 @@ pub struct Profile {
     pub user: String,
     /// Size of its `/tmp`.
     pub tmp_bytes: u64,
+    /// Whether variables tell its programs how many processors it may use.
+    pub size_hints: bool,
     /// What findings of the code check do.
     pub checks: Policy,
 }

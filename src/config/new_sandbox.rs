@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{Config, Profile};
-use crate::domain::{Mount, MountError, Network, Owner, SandboxName, SandboxPath, SandboxSpec};
+use crate::domain::{
+    Mount, MountError, Network, Owner, SandboxName, SandboxPath, SandboxSpec, with_size_hints,
+};
 use crate::protocol::{Failure, FailureKind};
 use crate::text::human;
 
@@ -63,6 +65,9 @@ impl NewSandbox {
         let mut spec = from_profile(base, profile, name, owner, token);
         self.apply_limits(&mut spec)?;
         self.apply_rest(&mut spec)?;
+        if base.size_hints {
+            spec.env = with_size_hints(spec.limits.cpus, spec.env);
+        }
         Ok(spec)
     }
 

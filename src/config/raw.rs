@@ -54,6 +54,7 @@ pub(super) struct RawSandbox {
     pub(super) tmp_size: Option<String>,
     pub(super) mounts: Option<Vec<String>>,
     pub(super) env: Option<BTreeMap<String, String>>,
+    pub(super) size_hints: Option<bool>,
     pub(super) checks: Option<String>,
 }
 
@@ -202,6 +203,7 @@ impl RawSandbox {
             tmp_size: self.tmp_size.or(base.tmp_size),
             mounts: self.mounts.or(base.mounts),
             env: Some(env),
+            size_hints: self.size_hints.or(base.size_hints),
             checks: self.checks.or(base.checks),
         }
     }

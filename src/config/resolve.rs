@@ -191,6 +191,7 @@ fn profile(raw: &RawSandbox, at: &KeyPath) -> Result<Profile, BadValue> {
         mounts: mounts(raw, at)?,
         user: at.read("user", raw.user.as_deref(), check::user)?,
         tmp_bytes: at.read("tmp_size", raw.tmp_size.as_deref(), check::tmp_size)?,
+        size_hints: at.read("size_hints", raw.size_hints, Ok)?,
         checks: at.read("checks", raw.checks.as_deref(), check::policy)?,
     })
 }

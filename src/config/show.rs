@@ -115,6 +115,7 @@ fn raw_profile(profile: &Profile) -> RawSandbox {
         tmp_size: Some(exact_bytes(profile.tmp_bytes)),
         mounts: Some(profile.mounts.iter().map(mount).collect()),
         env: Some(profile.env.iter().map(masked).collect()),
+        size_hints: Some(profile.size_hints),
         checks: Some(profile.checks.word().to_owned()),
     }
 }

@@ -147,6 +147,8 @@ pub struct ExecEnd {
     pub peak_memory_bytes: Option<u64>,
     /// Processor time of its processes, where the kernel tells.
     pub cpu_time: Option<Duration>,
+    /// Processes that the kernel refused the sandbox meanwhile, where it counts them.
+    pub refused_processes: Option<u64>,
 }
 
 impl ExecEnd {
@@ -157,6 +159,7 @@ impl ExecEnd {
             ended,
             peak_memory_bytes: None,
             cpu_time: None,
+            refused_processes: None,
         }
     }
 }

@@ -19,6 +19,7 @@ mod posture;
 mod process;
 mod run;
 mod sandbox;
+mod size_hints;
 mod stats;
 mod worker;
 
@@ -45,5 +46,6 @@ pub use posture::{Details, MountInfo, Posture};
 pub use process::Process;
 pub use run::{Code, Retention, Run, RunEnd, RunResult, Source, Spooled, Tie};
 pub use sandbox::{Access, Limits, Mount, MountError, Network, Owner, Phase, Sandbox, SandboxSpec};
+pub use size_hints::{told_cores, with_size_hints};
 pub use stats::{CounterSample, CpuCounters, Sample};
 pub use worker::{WORKER_LABEL, WorkerKind};

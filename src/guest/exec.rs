@@ -6,6 +6,7 @@ use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use crate::abi::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
+use crate::counters::Counters;
 use crate::ends;
 use crate::finish::Finish;
 use crate::processes;
@@ -43,7 +44,7 @@ pub(crate) fn run(options: &ExecCall) -> ! {
         report(&finish, Cause::Cancelled, 0, &Usage::default(), None);
     }
     let deadline = options.timeout.map(|limit| Instant::now() + limit);
-    let ooms_before = oom_kills();
+    let before = Counters::read();
     let main = match start(options) {
         Ok(pid) => pid,
         Err((code, message)) => refuse(&finish, code, &message),
@@ -53,10 +54,7 @@ pub(crate) fn run(options: &ExecCall) -> ! {
     if !matches!(cause, Cause::Exit) {
         end_all(&signals, &mut usage);
     }
-    let oom = oom_kills()
-        .zip(ooms_before)
-        .map(|(after, before)| after > before);
-    report(&finish, cause, status, &usage, oom)
+    report(&finish, cause, status, &usage, Some(before))
 }
 
 /// Starts the command; an error is an exit code by shell convention and a sentence.
@@ -162,9 +160,18 @@ fn reap_until(end: Instant, signals: &Signals, usage: &mut Usage) -> bool {
     }
 }
 
-fn report(finish: &Finish, cause: Cause, status: i32, usage: &Usage, oom: Option<bool>) -> ! {
+/// Tells the end, and which limits were enforced since the counters were read `before` the command began.
+fn report(
+    finish: &Finish,
+    cause: Cause,
+    status: i32,
+    usage: &Usage,
+    before: Option<Counters>,
+) -> ! {
+    let now = Counters::read();
     let trailer = Trailer {
-        saw_oom: oom,
+        saw_oom: before.and_then(|before| now.saw_oom_since(before)),
+        refused_processes: before.and_then(|before| now.refused_since(before)),
         peak_bytes: Some(usage.peak_bytes),
         cpu_micros: Some(usage.cpu_micros),
         ..ending(cause, ExitStatus::from_raw(status))
@@ -185,17 +192,4 @@ fn ending(cause: Cause, status: ExitStatus) -> Trailer {
         signal: status.signal().filter(|_| cause == Cause::Exit),
         ..Trailer::default()
     }
-}
-
-/// Reads how many processes of this sandbox the kernel has killed for memory, from cgroup v2 or v1, if it may.
-fn oom_kills() -> Option<u64> {
-    let places = [
-        wire::MEMORY_EVENTS,
-        "/sys/fs/cgroup/memory.events",
-        "/sys/fs/cgroup/memory/memory.oom_control",
-    ];
-    let text = places
-        .iter()
-        .find_map(|place| std::fs::read_to_string(place).ok())?;
-    wire::oom_kills(&text)
 }

@@ -15,6 +15,7 @@
 
 mod abi;
 mod changes;
+mod counters;
 mod ends;
 mod exec;
 mod files;

@@ -50,8 +50,13 @@ pub const COMPLAINT: &str = "sandtop: ";
 /// Where a sandbox of the embedded engine shows how often the kernel killed for memory.
 pub const MEMORY_EVENTS: &str = "/.sandtop/memory.events";
 
+/// Where a sandbox of the embedded engine shows how often the kernel refused it a process.
+pub const PIDS_EVENTS: &str = "/.sandtop/pids.events";
+
 /// The kernel's word for such kills.
 const OOM_KILL: &str = "oom_kill";
+/// The kernel's word for processes that it refused.
+const MOST_REACHED: &str = "max";
 
 /// Writes a count of kills for memory as the kernel does.
 #[must_use]
@@ -62,8 +67,18 @@ pub fn oom_kills_text(count: u64) -> String {
 /// Reads the count of kills for memory, from a cgroup's file or our own.
 #[must_use]
 pub fn oom_kills(text: &str) -> Option<u64> {
-    let counters = text.lines().filter_map(|line| line.split_once(' '));
-    let (_, count) = counters.into_iter().find(|(word, _)| *word == OOM_KILL)?;
+    counter(text, OOM_KILL)
+}
+
+/// Reads the count of processes that were refused, from a cgroup's file.
+#[must_use]
+pub fn refused_processes(text: &str) -> Option<u64> {
+    counter(text, MOST_REACHED)
+}
+
+fn counter(text: &str, wanted: &str) -> Option<u64> {
+    let mut counters = text.lines().filter_map(|line| line.split_once(' '));
+    let (_, count) = counters.find(|(word, _)| *word == wanted)?;
     count.trim().parse().ok()
 }
 
@@ -87,6 +102,8 @@ mod tests {
         assert_eq!(oom_kills(cgroup), Some(2));
         assert_eq!(oom_kills("oom 4\n"), None);
         assert_eq!(oom_kills("oom_kill many\n"), None);
+        assert_eq!(refused_processes("max 44\n"), Some(44));
+        assert_eq!(refused_processes(""), None);
     }
 
     #[test]

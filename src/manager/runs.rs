@@ -213,6 +213,7 @@ fn end_of(run: &Run) -> (ExecEnd, Duration) {
         ended,
         peak_memory_bytes: result.peak_memory_bytes,
         cpu_time: result.cpu_time,
+        ..ExecEnd::bare(ended)
     };
     (end, result.took)
 }

@@ -53,6 +53,7 @@ fn default_profile() -> Profile {
         mounts: Vec::new(),
         user: "65534:65534".into(),
         tmp_bytes: 64 * MIB,
+        size_hints: true,
         checks: Policy::Warn,
     }
 }

@@ -144,20 +144,12 @@ fn volume(target: &str, scope: &str) -> Mount {
     }
 }
 
-/// The user's variables over defaults; programs that ask the kernel for processors would see the host's.
+/// The sandbox's variables over defaults.
 fn environment(spec: &SandboxSpec) -> Vec<String> {
-    let cores = spec
-        .limits
-        .cpus
-        .map_or(0, |cpus| nano_cpus(cpus.ceil()) / 1_000_000_000);
     let mut all = vec![
         ("HOME".to_owned(), spec.work_dir.to_string()),
         ("PYTHONUNBUFFERED".to_owned(), "1".to_owned()),
     ];
-    if cores > 0 {
-        let names = ["OMP_NUM_THREADS", "GOMAXPROCS", "PYTHON_CPU_COUNT"];
-        all.extend(names.map(|name| (name.to_owned(), cores.to_string())));
-    }
     all.retain(|(key, _)| !spec.env.iter().any(|(given, _)| given == key));
     all.extend(spec.env.iter().cloned());
     all.into_iter()

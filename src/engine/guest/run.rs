@@ -28,6 +28,7 @@ pub(super) fn exec_end(trailer: &Trailer) -> ExecEnd {
         ended,
         peak_memory_bytes: trailer.peak_bytes.filter(|bytes| *bytes > 0),
         cpu_time: trailer.cpu_micros.map(Duration::from_micros),
+        refused_processes: trailer.refused_processes,
     }
 }
 

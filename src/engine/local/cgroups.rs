@@ -105,6 +105,12 @@ impl Cgroups {
         Some(group.folder.join(name))
     }
 
+    /// Tells which file counts processes that were refused.
+    pub(super) fn pids_events(&self) -> Option<PathBuf> {
+        let file = self.at("pids")?.folder.join("pids.events");
+        file.exists().then_some(file)
+    }
+
     fn set(&self, limits: &Limits) -> io::Result<()> {
         if let (Some(bytes), Some(group)) = (limits.memory_bytes, self.at("memory")) {
             set_memory(group, bytes)?;

@@ -22,12 +22,6 @@ pub(super) fn of_exec(record: &Record, given: &[String], terminal: bool) -> Vec<
     if terminal {
         all.push(("TERM", "xterm-256color".to_owned()));
     }
-    if let Some(cpus) = asked.limits.cpus {
-        // Programs that ask the kernel for processors would see the host's.
-        let cores = cpus.ceil().to_string();
-        let names = ["OMP_NUM_THREADS", "GOMAXPROCS", "PYTHON_CPU_COUNT"];
-        all.extend(names.map(|name| (name, cores.clone())));
-    }
     let sandbox = asked
         .env
         .iter()

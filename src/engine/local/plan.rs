@@ -11,7 +11,7 @@ use super::image::ImageRoot;
 use super::limits;
 use super::plan_builder::{PlanBuilder, READ_ONLY_TREE, bytes};
 use super::record::Record;
-use crate::domain::{HOST_IMAGE, Limits, Network, SandboxPath};
+use crate::domain::{HOST_IMAGE, Limits, Network, SandboxPath, told_cores};
 use crate::guest::wire;
 use crate::guest::wire::plan::{Freezer, Ids, MemoryWatch, NODEV, NOEXEC, NOSUID, Plan, Step};
 
@@ -79,6 +79,7 @@ pub(super) fn plan(parts: &Parts<'_>) -> Plan {
     }
     devices(&mut plan);
     kernel_files(&mut plan);
+    processor_list(&mut plan, record);
     memory(&mut plan, record);
     own_files(&mut plan, parts);
     for mount in &record.asked.mounts {
@@ -234,6 +235,14 @@ fn kernel_files(plan: &mut PlanBuilder) {
     }
 }
 
+/// Programs that ask the C library for processors, and not a variable, find the same number; it reads this file.
+fn processor_list(plan: &mut PlanBuilder, record: &Record) {
+    if let Some(cores) = told_cores(&record.asked.env) {
+        let list = format!("0-{}\n", cores - 1);
+        plan.file("/sys/devices/system/cpu/online", &list);
+    }
+}
+
 fn memory(plan: &mut PlanBuilder, record: &Record) {
     let size = record.asked.tmp_bytes;
     plan.memory("/tmp", SCRATCH, 0o1777, size);
@@ -258,9 +267,13 @@ fn own_files(plan: &mut PlanBuilder, parts: &Parts<'_>) {
         .cgroups
         .memory_events()
         .unwrap_or_else(|| memory_counter(parts.folder));
-    plan.tree(
-        &events,
-        Path::new(wire::MEMORY_EVENTS),
-        READ_ONLY_TREE | NOEXEC,
-    );
+    let counters = [
+        (Some(events), wire::MEMORY_EVENTS),
+        (parts.cgroups.pids_events(), wire::PIDS_EVENTS),
+    ];
+    for (file, target) in counters {
+        if let Some(file) = file {
+            plan.tree(&file, Path::new(target), READ_ONLY_TREE | NOEXEC);
+        }
+    }
 }

@@ -81,6 +81,7 @@ const CAUSE: &str = "cause";
 const CODE: &str = "code";
 const SIGNAL: &str = "signal";
 const OOM: &str = "oom";
+const REFUSED: &str = "refused";
 const PEAK: &str = "peak";
 const CPU: &str = "cpu_us";
 const ERROR: &str = "error";
@@ -98,6 +99,8 @@ pub struct Trailer {
     pub signal: Option<i32>,
     /// Did the kernel kill for memory meanwhile? Only where the sandbox can know.
     pub saw_oom: Option<bool>,
+    /// How many processes the kernel refused meanwhile. Only where the sandbox can know.
+    pub refused_processes: Option<u64>,
     /// Largest memory of a process, in bytes.
     pub peak_bytes: Option<u64>,
     /// Processor time, in microseconds.
@@ -132,6 +135,7 @@ impl Trailer {
         field(CODE, self.code.map(|code| code.to_string()));
         field(SIGNAL, self.signal.map(|signal| signal.to_string()));
         field(OOM, self.saw_oom.map(|seen| u8::from(seen).to_string()));
+        field(REFUSED, self.refused_processes.map(|n| n.to_string()));
         field(PEAK, self.peak_bytes.map(|bytes| bytes.to_string()));
         field(CPU, self.cpu_micros.map(|micros| micros.to_string()));
         field(AT, self.at_millis.map(|millis| millis.to_string()));
@@ -155,6 +159,7 @@ impl Trailer {
             code: small(CODE),
             signal: small(SIGNAL),
             saw_oom: positive(OOM).map(|seen| seen == 1),
+            refused_processes: positive(REFUSED),
             peak_bytes: positive(PEAK),
             cpu_micros: positive(CPU),
             at_millis: number(AT),
@@ -179,6 +184,7 @@ mod tests {
                     code: Some(-1),
                     signal: Some(9),
                     saw_oom: Some(true),
+                    refused_processes: Some(12),
                     peak_bytes: Some(u64::MAX),
                     cpu_micros: Some(0),
                     problem: Some((kind, "a b=c\n% error=no".into())),

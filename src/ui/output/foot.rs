@@ -65,11 +65,12 @@ fn parts(pane: &OutputPane<'_>, run: &Run) -> Vec<(String, String, Role)> {
 /// Says how the run stands, how long it took and what it needed.
 fn badge(pane: &OutputPane<'_>, run: &Run) -> String {
     let (sign, _) = sign(run.status().reap_status());
-    let peak = run.peak_memory();
+    let (peak, refused) = (run.peak_memory(), run.refused_processes());
     let facts = [
         Some(format!("{sign} {}", run.status().words())),
         Some(took(run.took(pane.now))),
         peak.map(|bytes| format!("peak {}", human::bytes(bytes))),
+        refused.map(|count| format!("{count} processes refused")),
     ];
     facts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }

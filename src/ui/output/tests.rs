@@ -132,6 +132,21 @@ fn tells_the_streams_apart() {
 }
 
 #[test]
+fn processes_that_were_refused_are_told_at_the_end() {
+    let mut state = with("");
+    let end = ExecEnd {
+        refused_processes: Some(7),
+        ..ExecEnd::bare(Ended::Code(1))
+    };
+    state.end(StreamId(1), &Ok(end), Duration::from_millis(1200));
+    let screen = screen(&state, 80, 4);
+    assert!(
+        screen.contains("exit 1 · 1.2 s · 7 processes refused"),
+        "{screen}"
+    );
+}
+
+#[test]
 fn shows_times_places_and_matches() {
     let mut state = with(&numbered(40));
     state.resize(60, 7);

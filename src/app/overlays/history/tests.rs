@@ -46,9 +46,8 @@ pub(crate) fn runs(ids: &[&str]) -> Vec<Run> {
 fn ended(id: &str, code: i32) -> Run {
     let mut run = recorded(id);
     let end = ExecEnd {
-        ended: Ended::Code(code),
         peak_memory_bytes: Some(9 << 20),
-        cpu_time: None,
+        ..ExecEnd::bare(Ended::Code(code))
     };
     let took = Duration::from_millis(1500);
     let at = run.started_at + TimeDelta::milliseconds(1500);

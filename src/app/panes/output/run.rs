@@ -118,6 +118,7 @@ pub struct Run {
     status: RunStatus,
     took: Option<Duration>,
     peak_memory: Option<u64>,
+    refused_processes: Option<u64>,
     lines: Ring<OutputLine>,
     feeds: [Feed; 2],
     /// Where the view starts; `None` follows the end.
@@ -142,6 +143,7 @@ impl Run {
             status: RunStatus::Running,
             took: None,
             peak_memory: None,
+            refused_processes: None,
             lines: Ring::new(MOST_LINES, MOST_BYTES),
             feeds: [StreamKind::Stdout, StreamKind::Stderr].map(Feed::new),
             place: None,
@@ -178,7 +180,9 @@ impl Run {
         }
         self.status = RunStatus::of(outcome);
         self.took = Some(took);
-        self.peak_memory = outcome.as_ref().ok().and_then(|end| end.peak_memory_bytes);
+        let end = outcome.as_ref().ok();
+        self.peak_memory = end.and_then(|end| end.peak_memory_bytes);
+        self.refused_processes = end.and_then(|end| end.refused_processes);
     }
 
     /// Returns what was known when it started.
@@ -210,6 +214,12 @@ impl Run {
     #[must_use]
     pub fn peak_memory(&self) -> Option<u64> {
         self.peak_memory
+    }
+
+    /// Returns how many processes its sandbox was refused meanwhile, if there were any.
+    #[must_use]
+    pub fn refused_processes(&self) -> Option<u64> {
+        self.refused_processes.filter(|refused| *refused > 0)
     }
 
     /// Tells whether the view stays at the end.

@@ -47,9 +47,8 @@ fn with_runs(width: u16, height: u16) -> App {
     app.engine(Event::Ended {
         stream: StreamId(1),
         outcome: Ok(ExecEnd {
-            ended: Ended::Code(3),
             peak_memory_bytes: Some(9 << 20),
-            cpu_time: None,
+            ..ExecEnd::bare(Ended::Code(3))
         }),
         took: Duration::from_millis(1_230),
     });

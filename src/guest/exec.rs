@@ -35,9 +35,6 @@ impl Usage {
 pub(crate) fn run(options: &ExecCall) -> ! {
     let finish = Finish::from_environment().of_exec(&options.id);
     sys::become_subreaper();
-    // When memory runs out, commands go before the sandbox's own processes. Where it may not be said, the kernel's choice stays.
-    let _ = std::fs::write("/proc/self/oom_score_adj", "500");
-    sys::hide_from_peers();
     // The last three are keys of a terminal: they are for the command, and must not end its watcher.
     let signals = Signals::take_over(&[SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP]);
     if ends::take_cancel(&options.id) {
@@ -77,9 +74,12 @@ fn start(options: &ExecCall) -> Result<u32, (i32, String)> {
     sys::start_with_all_signals(&mut command);
     command.env(wire::EXEC_VARIABLE, &options.id);
     let spawned = sys::once_there_is_room(|| command.spawn());
-    spawned
+    let pid = spawned
         .map(|child| child.id())
-        .map_err(|error| explain(program, &error))
+        .map_err(|error| explain(program, &error))?;
+    // When memory runs out, commands go before the sandbox's own processes. Where it may not be said, the kernel's choice stays.
+    let _ = std::fs::write(format!("/proc/{pid}/oom_score_adj"), "500");
+    Ok(pid)
 }
 
 fn explain(program: &str, error: &io::Error) -> (i32, String) {

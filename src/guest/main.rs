@@ -44,6 +44,10 @@ use wire::Call;
 fn main() {
     let words: Vec<String> = env::args().skip(1).collect();
     let call = Call::parse(&words);
+    if !matches!(call, Ok(Call::Keeper)) {
+        // Its program file cannot be read, so the kernel has hidden it from the start; this holds where root may read it.
+        sys::hide_from_peers();
+    }
     if !matches!(call, Ok(Call::Init | Call::Keeper)) {
         sys::widen_pipes();
     }

@@ -37,6 +37,9 @@ pub use zygote::{ZygoteAnswer, ZygoteRequest};
 pub const GUEST_DIR: &str = "/.sandtop";
 /// The guest program's path in a sandbox.
 pub const GUEST_PATH: &str = "/.sandtop/guest";
+/// The mode of its file: a process whose program nobody inside can read is hidden from them by the kernel from its first
+/// instruction on, with its variables and descriptors.
+pub const GUEST_MODE: u32 = 0o111;
 /// Folder in memory where named sessions are kept.
 pub const SESSION_DIR: &str = "/run/sandtop/sessions";
 /// Folder in memory where execs leave how they ended, for whoever comes when their follower is gone.

@@ -148,6 +148,8 @@ contract! {
     isolation::c17_a_full_tmp_says_so: (weaker "full at 64 MiB in all" files::c17_full_files_say_so) holds holds;
     isolation::c18_the_network_is_off: (weaker "nothing is isolated, and the posture says so" isolation::c18_the_posture_says_that_nothing_is_isolated) holds holds;
     isolation::c18_nothing_of_the_host_is_reached: (weaker "nothing is isolated, and the posture says so" isolation::c18_the_posture_says_that_nothing_is_isolated) holds holds;
+    isolation::c18_the_end_mark_is_seen_by_nobody: (unsupported "no real shell" execs::try_a_real_shell) holds holds;
+    isolation::c18_the_guest_is_changed_by_nobody: (unsupported "no real shell" execs::try_a_real_shell) holds holds;
     sessions::c19_sessions_keep_directory_and_variables: (unsupported "no sessions" sessions::try_a_session) holds holds;
     sessions::c19_sessions_survive_a_timeout: (unsupported "no sessions" sessions::try_a_session) holds holds;
     sessions::c19_sessions_are_listed_and_dropped: (unsupported "no sessions" sessions::try_a_session) holds holds;

@@ -22,13 +22,7 @@ pub(super) struct Shared {
 /// Copies the guest into a container that was made without it.
 pub(super) async fn bring_guest(client: &Client, id: &SandboxId) -> Result<()> {
     let folder = wire::GUEST_DIR.trim_start_matches('/');
-    let name = format!("{folder}/guest");
-    let guest = one_entry::archive(
-        name.as_bytes(),
-        guest::PROGRAM,
-        tar::EntryType::Regular,
-        UserIds::ROOT,
-    );
+    let guest = one_entry::pack_guest(&format!("{folder}/guest"), UserIds::ROOT);
     one_entry::upload(client, id, "/", guest).await
 }
 

@@ -163,8 +163,7 @@ async fn write(client: &Client, image: &str, volume: &str) -> Result<()> {
     let made = client.docker.create_container(options, body).await;
     let made = made.map_err(|error| convert::error("bringing sandtop's helper", error))?;
     let id = SandboxId::new(made.id);
-    let file = tar::EntryType::Regular;
-    let guest = one_entry::archive(b"guest", guest::PROGRAM, file, UserIds::ROOT);
+    let guest = one_entry::pack_guest("guest", UserIds::GUEST);
     let written = one_entry::upload(client, &id, wire::GUEST_DIR, guest).await;
     lifecycle::remove(client, &id).await?;
     written

@@ -24,6 +24,12 @@ pub(super) struct UserIds {
 
 impl UserIds {
     pub(super) const ROOT: Self = Self { uid: 0, gid: 0 };
+    /// Nobody runs as this one, and without capabilities nobody else reads what is its own, not even root. A number that
+    /// every map of users has.
+    pub(super) const GUEST: Self = Self {
+        uid: 65_533,
+        gid: 65_533,
+    };
 }
 
 /// Hands folders of a container that does not run yet to its user: on this machine by the kernel, if this process may do
@@ -51,10 +57,13 @@ async fn upload(
     folder: &SandboxPath,
     owner: UserIds,
 ) -> Result<()> {
-    // The one entry is the directory itself, which hands it to the sandbox's user. It must be called `/`: engines pass over
-    // `.`.
-    let directory = one_entry::archive(b"/", &[], tar::EntryType::Directory, owner);
-    one_entry::upload(client, id, &folder.to_string(), directory).await
+    one_entry::upload(
+        client,
+        id,
+        &folder.to_string(),
+        one_entry::pack_folder(owner),
+    )
+    .await
 }
 
 /// Lists where the volumes of a container lie, if that can be this machine; nobody but root may go there.

@@ -1,7 +1,8 @@
 //! The folder where the sandboxes of a scope are kept, and the lock of who changes something there.
 //!
 //! ```text
-//! STATE/local/guest-…        the guest program, once for each version
+//! STATE/local/guest-…        the guest program, once for each version, for keepers
+//! STATE/local/inside-…       the same for sandboxes, which nobody can read
 //! STATE/local/SCOPE/turn     locked by who makes, starts or removes a sandbox
 //!                   journal  what happened, a line each
 //!                   ID/      record.json  run.json  workspace/  socket  lock  death  [new]
@@ -20,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use super::record::{self, Record, Run};
 use crate::engine::guest::random_word;
-use crate::guest;
+use crate::guest::{self, wire};
 
 /// The folder that is the sandbox's work directory.
 pub(super) const WORKSPACE: &str = "workspace";
@@ -49,7 +50,7 @@ impl StateDir {
     /// Names a state directory; nothing is made before it is needed.
     pub(super) fn new(state: &Path, scope: &str) -> Self {
         let base = state.join("local");
-        let name = guest::wire::escape(scope.as_bytes()).replace('/', "%2f");
+        let name = wire::escape(scope.as_bytes()).replace('/', "%2f");
         // A name that starts with a dot could leave the folder.
         let scope = base.join(format!("scope-{name}"));
         Self { base, scope }
@@ -68,7 +69,7 @@ impl StateDir {
     /// Makes the folder of the scope, for us alone.
     pub(super) fn prepare(&self) -> io::Result<()> {
         private_folder().recursive(true).create(&self.scope)?;
-        let journal = self.scope.join(guest::wire::JOURNAL);
+        let journal = self.scope.join(wire::JOURNAL);
         File::options().create(true).append(true).open(journal)?;
         Ok(())
     }
@@ -166,9 +167,19 @@ impl StateDir {
             .collect()
     }
 
+    /// Puts the program of keepers there.
+    pub(super) fn keeper_program(&self) -> io::Result<PathBuf> {
+        self.program("guest", 0o755)
+    }
+
+    /// Puts the guest program there as sandboxes see it: what cannot be read runs as a process that nobody inside can look into.
+    pub(super) fn guest_program(&self) -> io::Result<PathBuf> {
+        self.program("inside", wire::GUEST_MODE)
+    }
+
     /// Puts the guest program there and returns its path; one that is there already is the same one.
-    pub(super) fn guest(&self) -> io::Result<PathBuf> {
-        let file = self.base.join(format!("guest-{}", guest::version()));
+    fn program(&self, name: &str, mode: u32) -> io::Result<PathBuf> {
+        let file = self.base.join(format!("{name}-{}", guest::version()));
         if fs::metadata(&file).is_ok_and(|meta| meta.len() == guest::PROGRAM.len() as u64) {
             return Ok(file);
         }
@@ -177,10 +188,10 @@ impl StateDir {
             .create(true)
             .truncate(true)
             .write(true)
-            .mode(0o755)
+            .mode(0o700)
             .open(&fresh)?;
         program.write_all(guest::PROGRAM)?;
-        program.set_permissions(fs::Permissions::from_mode(0o755))?;
+        program.set_permissions(fs::Permissions::from_mode(mode))?;
         drop(program);
         fs::rename(&fresh, &file)?;
         Ok(file)

@@ -28,7 +28,7 @@ attacks! {
     no_kernel_settings: Attack::shell("echo sandtop > /proc/sys/kernel/hostname || echo x > /proc/sys/kernel/core_pattern", NotTried(HARMFUL));
     no_kernel_commands: Attack::shell("echo h > /proc/sysrq-trigger", NotTried(HARMFUL));
     no_kernel_memory: Attack::shell("head -c 1 /proc/kcore | grep -q . || head -c 1 /proc/kmsg | grep -q .", NotTried("whether root may do it depends on the kernel"));
-    no_control_groups: Attack::shell("ls /sys/fs/cgroup || grep cgroup /proc/mounts | grep -v '^cgroup2* /.sandtop/memory.events cgroup2* ro,'", Works);
+    no_control_groups: Attack::shell("ls /sys/fs/cgroup || grep cgroup /proc/mounts | grep -vE '^cgroup2* /.sandtop/(memory|pids).events cgroup2* ro,'", Works);
     no_way_up_by_dots: Attack::shell(
         "cd /workspace/../../../../../../../.. && ls root/ || cd /proc/self/cwd/../../../.. && ls root/",
         Works

@@ -90,10 +90,11 @@ impl Lifecycle {
             host_mounts::check(&mount.source)?;
         }
         Cgroups::of(&record.id).remove();
-        let guest = self.state_dir.guest().map_err(failed)?;
+        let program = self.state_dir.keeper_program().map_err(failed)?;
+        let guest = self.state_dir.guest_program().map_err(failed)?;
         fs::write(plan::memory_counter(&folder), wire::oom_kills_text(0)).map_err(failed)?;
         let scope = SystemdManager::find_if_needed();
-        let scope = scope.and_then(|manager| manager.start_keeper(&guest, &folder, &record.id));
+        let scope = scope.and_then(|manager| manager.start_keeper(&program, &folder, &record.id));
         let cgroups = match &scope {
             Some(scope) => Cgroups::make(&scope.hierarchies, &record.id, &record.asked.limits),
             None => Cgroups::make(&Hierarchies::read(), &record.id, &record.asked.limits),
@@ -114,7 +115,7 @@ impl Lifecycle {
         let plan = plan::plan(&parts);
         let started = self.state_dir.write_run(&record.id, &run).and_then(|()| {
             let waiting = scope.and_then(SystemdScope::into_keeper);
-            let keeper = waiting.map_or_else(|| keeper::start(&guest, &folder), Ok)?;
+            let keeper = waiting.map_or_else(|| keeper::start(&program, &folder), Ok)?;
             keeper::send_plan(keeper, &plan)
         });
         if let Err(error) = started {

@@ -29,8 +29,10 @@ pub struct Posture {
     pub no_new_privileges: bool,
     /// Is the root file system read-only?
     pub read_only_root: bool,
-    /// System call filter: `default`, `custom` or `none`.
+    /// System call filter: `default` (sandtop's own), `engine` (the engine's), `custom` or `none`.
     pub seccomp: String,
+    /// System calls that sandtop's own filter refuses and that were made all the same when they were tried inside.
+    pub open_calls: Vec<String>,
     /// Who its processes are.
     pub user: String,
     /// Is there an init process that reaps zombies?

@@ -40,6 +40,7 @@
 pub mod demo;
 pub mod docker;
 mod error;
+mod filter;
 mod guest;
 mod host_mounts;
 pub mod local;

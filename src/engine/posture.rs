@@ -50,6 +50,9 @@ pub(super) const CAPABILITIES: [&str; 41] = [
     "CHECKPOINT_RESTORE",
 ];
 
+/// The word for a filter that is ours.
+pub(super) const DEFAULT_FILTER: &str = "default";
+
 /// Lets the kernel's account win over the configuration.
 pub(super) fn overrule(posture: &mut Posture, probe: &HashMap<String, String>) {
     let flag = |key: ProbeKey| probe.get(key.word()).is_some_and(|value| value == "1");
@@ -60,28 +63,48 @@ pub(super) fn overrule(posture: &mut Posture, probe: &HashMap<String, String>) {
         posture.caps = named(mask);
     }
     posture.no_new_privileges = flag(ProbeKey::NoNewPrivileges);
-    if probe
-        .get(ProbeKey::Seccomp.word())
-        .is_some_and(|mode| mode == "0")
-    {
-        "none".clone_into(&mut posture.seccomp);
-    }
+    posture.open_calls = listed(probe, ProbeKey::OpenCalls);
+    filter_in_force(posture, probe);
     let options = probe
         .get(ProbeKey::RootOptions.word())
         .map(String::as_str)
         .unwrap_or_default();
     posture.read_only_root = options.split(',').any(|option| option == "ro");
-    let interfaces = probe
-        .get(ProbeKey::Interfaces.word())
-        .map(String::as_str)
-        .unwrap_or_default();
-    posture.interfaces = Some(
-        interfaces
-            .split(',')
-            .filter(|name| !name.is_empty())
-            .map(str::to_owned)
-            .collect(),
-    );
+    posture.interfaces = Some(listed(probe, ProbeKey::Interfaces));
+}
+
+/// Reads a list with commas in between.
+fn listed(probe: &HashMap<String, String>, key: ProbeKey) -> Vec<String> {
+    let names = probe.get(key.word()).map(String::as_str);
+    let names = names.unwrap_or_default().split(',');
+    let names = names.filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
+}
+
+/// Says which filter of system calls is in force: what is open counts, not what was asked for.
+fn filter_in_force(posture: &mut Posture, probe: &HashMap<String, String>) {
+    let mode = probe.get(ProbeKey::Seccomp.word()).map(String::as_str);
+    if mode == Some("0") {
+        "none".clone_into(&mut posture.seccomp);
+    } else if posture.seccomp == DEFAULT_FILTER && !posture.open_calls.is_empty() {
+        "custom".clone_into(&mut posture.seccomp);
+    }
+}
+
+/// Names what is open of the system call filter, if anything is.
+pub(super) fn filter_gap(posture: &Posture) -> Option<String> {
+    if posture.seccomp == "none" {
+        return Some("no system call filter".to_owned());
+    }
+    let open = posture.open_calls.join(", ");
+    if !open.is_empty() {
+        return Some(format!(
+            "the system call filter is not sandtop's own; open are: {open}"
+        ));
+    }
+    (posture.seccomp != DEFAULT_FILTER && !posture.verified).then(|| {
+        "the system call filter is not sandtop's own; start it to see what is open".to_owned()
+    })
 }
 
 /// Names the capabilities of a mask, as `/proc` shows it.

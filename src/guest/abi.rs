@@ -3,27 +3,9 @@
 //! The guest is built by a plain `rustc` call without any crate, so they are written by hand. The tests below run with the `libc`
 //! crate at hand and compare every one of them.
 
+pub(crate) mod call;
+
 use std::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
-
-/// Numbers of system calls that the C library has no function for.
-pub(crate) mod call {
-    use super::c_long;
-
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) const CLONE: c_long = 56;
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) const PIVOT_ROOT: c_long = 155;
-    #[cfg(target_arch = "aarch64")]
-    pub(crate) const CLONE: c_long = 220;
-    #[cfg(target_arch = "aarch64")]
-    pub(crate) const PIVOT_ROOT: c_long = 41;
-    // These have the same number everywhere.
-    pub(crate) const OPEN_TREE: c_long = 428;
-    pub(crate) const MOVE_MOUNT: c_long = 429;
-    pub(crate) const CLOSE_RANGE: c_long = 436;
-    pub(crate) const OPENAT2: c_long = 437;
-    pub(crate) const MOUNT_SETATTR: c_long = 442;
-}
 
 /// Polite end.
 pub(crate) const SIGTERM: i32 = 15;
@@ -86,6 +68,7 @@ pub(crate) const RENAME_EXCHANGE: c_uint = 2;
 pub(crate) const F_SETPIPE_SZ: c_int = 1031;
 pub(crate) const O_RDWR: c_int = 2;
 pub(crate) const O_NOCTTY: c_int = 0o400;
+pub(crate) const O_NONBLOCK: c_int = 0o4_000;
 pub(crate) const O_CLOEXEC: c_int = 0o2_000_000;
 pub(crate) const O_PATH: c_int = 0o10_000_000;
 pub(crate) const O_NOFOLLOW: c_int = if cfg!(target_arch = "aarch64") {
@@ -94,13 +77,22 @@ pub(crate) const O_NOFOLLOW: c_int = if cfg!(target_arch = "aarch64") {
     0o400_000
 };
 
+pub(crate) const S_IFCHR: u32 = 0o020_000;
+pub(crate) const PRIO_PROCESS: c_int = 0;
+
 pub(crate) const RLIMIT_CORE: c_int = 4;
 pub(crate) const RLIMIT_NOFILE: c_int = 7;
 pub(crate) const MADV_DONTNEED: c_int = 4;
 pub(crate) const SC_PAGESIZE: c_int = 30;
 
 pub(crate) const AF_INET: c_int = 2;
+pub(crate) const AF_PACKET: c_int = 17;
+pub(crate) const AF_ALG: c_int = 38;
+pub(crate) const AF_VSOCK: c_int = 40;
+pub(crate) const SOCK_STREAM: c_int = 1;
 pub(crate) const SOCK_DGRAM: c_int = 2;
+pub(crate) const SOCK_RAW: c_int = 3;
+pub(crate) const SOCK_SEQPACKET: c_int = 5;
 pub(crate) const SOCK_CLOEXEC: c_int = O_CLOEXEC;
 pub(crate) const SOL_SOCKET: c_int = 1;
 pub(crate) const SCM_RIGHTS: c_int = 1;
@@ -145,6 +137,13 @@ pub(crate) type WinSize = [u16; 4];
 
 /// `struct open_how`: flags, mode, how the path is resolved.
 pub(crate) type OpenHow = [u64; 3];
+
+/// `struct landlock_ruleset_attr`: what of files, the network and other processes is handled. No crate that is here has it.
+pub(crate) type LandlockRuleset = [u64; 3];
+/// For Landlock: sockets without a file may be reached only in the same domain.
+pub(crate) const LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET: u64 = 1;
+/// For Landlock: signals may be sent only in the same domain.
+pub(crate) const LANDLOCK_SCOPE_SIGNAL: u64 = 2;
 
 /// `struct mount_attr`: flags to set, flags to clear, how mounts spread, a user namespace.
 pub(crate) type MountAttr = [u64; 4];

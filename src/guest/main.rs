@@ -8,12 +8,13 @@
 //! `build.rs` makes it a static program; for cargo it is the test target `guest`, so that it is formatted, checked and tested
 //! with the rest and yet not installed.
 
-// All unsafe code of sandtop is in this program: in `sys`, `kernel` and `sockets`, and a line of `finish`.
+// All unsafe code of sandtop is in this program: in `sys`, `kernel`, `sockets` and `attempts`, and a line of `finish`.
 #![allow(unsafe_code)]
 // What it prints is its protocol.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod abi;
+mod attempts;
 mod changes;
 mod counters;
 mod ends;
@@ -85,6 +86,7 @@ fn answer(call: &Call) -> Result<(), Problem> {
         Call::Size(path) => changes::size(path),
         Call::Execs => ends::list(),
         Call::Probe => probe::probe(),
+        Call::Attempts(limits) => attempts::attempts(*limits),
         Call::Init | Call::Keeper | Call::Exec(_) | Call::Save(_) => Ok(()),
     }
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write;
 
+use crate::attempts;
 use crate::finish::Problem;
 use crate::sys;
 use crate::wire::report::ProbeKey;
@@ -22,11 +23,20 @@ pub(crate) fn probe() -> Result<(), Problem> {
         (ProbeKey::Uid, sys::uid().to_string()),
         (ProbeKey::RootOptions, root_options(&mounts)),
         (ProbeKey::Interfaces, interfaces(&devices)),
+        (ProbeKey::OpenCalls, attempts::open_calls().join(",")),
+        (
+            ProbeKey::AbstractSockets,
+            flag(attempts::abstract_sockets()),
+        ),
     ];
     let lines = lines.map(|(key, value)| format!("{}={value}", key.word()));
     std::io::stdout()
         .write_all(lines.join("\n").as_bytes())
         .map_err(|e| Problem::io("writing", &e))
+}
+
+fn flag(known: Option<bool>) -> String {
+    known.map_or_else(String::new, |is_so| u8::from(is_so).to_string())
 }
 
 /// Finds a field of a process's status.

@@ -149,13 +149,32 @@ pub(crate) fn reap() -> Wait {
     let pid = unsafe { wait4(-1, &raw mut status, WNOHANG, &raw mut usage) };
     match u32::try_from(pid) {
         Ok(0) => Wait::Running,
-        Ok(pid) => Wait::Ended(Reaped {
-            pid,
-            status,
-            peak_bytes: u64::try_from(usage.max_rss).unwrap_or(0) * 1024,
-            cpu_micros: micros(usage.user) + micros(usage.system),
-        }),
+        Ok(pid) => Wait::Ended(reaped(pid, status, &usage)),
         Err(_) => Wait::None,
+    }
+}
+
+/// Waits for the end of one child.
+pub(crate) fn wait_for(pid: i32) -> io::Result<Reaped> {
+    let (mut status, mut usage) = (0, Rusage::default());
+    loop {
+        // SAFETY: as above.
+        let ended = unsafe { wait4(pid, &raw mut status, 0, &raw mut usage) };
+        let error = io::Error::last_os_error();
+        match u32::try_from(ended) {
+            Ok(pid) => return Ok(reaped(pid, status, &usage)),
+            Err(_) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return Err(error),
+        }
+    }
+}
+
+fn reaped(pid: u32, status: i32, usage: &Rusage) -> Reaped {
+    Reaped {
+        pid,
+        status,
+        peak_bytes: u64::try_from(usage.max_rss).unwrap_or(0) * 1024,
+        cpu_micros: micros(usage.user) + micros(usage.system),
     }
 }
 

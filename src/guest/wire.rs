@@ -4,9 +4,11 @@
 //! * [`Call`]: the guest's command line, from its [`Verb`] on.
 //! * [`Trailer`]: its last words, behind the end [`mark`].
 //! * [`Record`]: files and trees, both ways. [`report`]: lines that other verbs print.
+//! * [`attempts`]: how ways out went.
 //! * [`KeeperRequest`], [`KeeperAnswer`]: what a keeper of the embedded engine is asked and answers.
 //! * [`plan`]: what a keeper builds. [`JournalLine`]: what happened to sandboxes.
 
+pub mod attempts;
 mod call;
 mod journal;
 mod keeper;
@@ -18,7 +20,7 @@ mod verb;
 mod words;
 mod zygote;
 
-pub use call::{Call, ExecCall};
+pub use call::{Call, ExecCall, TriedLimits};
 pub use journal::{JOURNAL, JournalEvent, JournalLine};
 pub use keeper::{
     GuestStreams, KEEPER_DEATH, KEEPER_LOCK, KEEPER_SOCKET, KeeperAnswer, KeeperRequest,

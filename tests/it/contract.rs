@@ -19,6 +19,7 @@ mod package_sets;
 mod packed;
 mod sessions;
 mod trees;
+mod walls;
 
 use sandtop::engine::EngineError;
 use sandtop::protocol::FailureKind;
@@ -150,6 +151,7 @@ contract! {
     isolation::c18_nothing_of_the_host_is_reached: (weaker "nothing is isolated, and the posture says so" isolation::c18_the_posture_says_that_nothing_is_isolated) holds holds;
     isolation::c18_the_end_mark_is_seen_by_nobody: (unsupported "no real shell" execs::try_a_real_shell) holds holds;
     isolation::c18_the_guest_is_changed_by_nobody: (unsupported "no real shell" execs::try_a_real_shell) holds holds;
+    walls::c18_no_attempt_from_inside_works: (unsupported "no real programs" execs::try_a_real_shell) holds holds;
     sessions::c19_sessions_keep_directory_and_variables: (unsupported "no sessions" sessions::try_a_session) holds holds;
     sessions::c19_sessions_survive_a_timeout: (unsupported "no sessions" sessions::try_a_session) holds holds;
     sessions::c19_sessions_are_listed_and_dropped: (unsupported "no sessions" sessions::try_a_session) holds holds;
@@ -204,6 +206,7 @@ facts! {
 facts! {
     docker_facts docker [#[ignore = "needs Docker: tests/run"]]
     isolation::default_sandboxes_have_no_gap_but_the_disk;
+    walls::what_an_older_sandbox_leaves_open_is_named;
     mounts::a_mount_that_became_a_link_is_not_followed;
 }
 

@@ -10,6 +10,7 @@ use chrono::{SecondsFormat, Utc};
 
 use super::{convert, guest_volume};
 use crate::domain::{Access, Network, PackageMount, SandboxSpec};
+use crate::engine::filter;
 use crate::engine::guest::command_line;
 
 /// Describes the container of a sandbox; `guest` is the volume with the guest program.
@@ -37,7 +38,10 @@ fn host_config(spec: &SandboxSpec, scope: &str, guest: &str) -> HostConfig {
         .and_then(|bytes| i64::try_from(bytes).ok());
     HostConfig {
         cap_drop: Some(vec!["ALL".to_owned()]),
-        security_opt: Some(vec!["no-new-privileges:true".to_owned()]),
+        security_opt: Some(vec![
+            "no-new-privileges:true".to_owned(),
+            format!("seccomp={}", filter::profile()),
+        ]),
         readonly_rootfs: Some(true),
         init: Some(true),
         memory,

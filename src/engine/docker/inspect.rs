@@ -12,7 +12,7 @@ use crate::domain::{
     SandboxId, SandboxRef,
 };
 use crate::engine::guest::Guests;
-use crate::engine::{Result, host_mounts};
+use crate::engine::{Result, filter, host_mounts, posture};
 
 /// Tells everything about a sandbox.
 pub(super) async fn details(
@@ -141,6 +141,7 @@ fn posture(
             .any(|o| o.starts_with("no-new-privileges") && !o.ends_with("false")),
         read_only_root: config.readonly_rootfs.unwrap_or(false),
         seccomp: seccomp(config, &options),
+        open_calls: Vec::new(),
         user,
         init: config.init.unwrap_or(false),
         interfaces: None,
@@ -149,9 +150,10 @@ fn posture(
         gaps: Vec::new(),
     };
     if let Some(probe) = probe {
-        crate::engine::posture::overrule(&mut posture, probe);
+        posture::overrule(&mut posture, probe);
     }
     posture.gaps = gaps(&posture, config, limits);
+    posture.gaps.extend(posture::filter_gap(&posture));
     posture.gaps.extend(host_mounts::gaps(&posture.mounts));
     posture
 }
@@ -162,9 +164,10 @@ fn seccomp(config: &HostConfig, options: &[String]) -> String {
         .find_map(|option| option.strip_prefix("seccomp="));
     match given {
         Some("unconfined") => "none",
+        Some(profile) if profile == filter::profile() => posture::DEFAULT_FILTER,
         Some(_) => "custom",
         None if config.privileged == Some(true) => "none",
-        None => "default",
+        None => "engine",
     }
     .to_owned()
 }
@@ -247,10 +250,6 @@ fn gaps(posture: &Posture, config: &HostConfig, limits: &Limits) -> Vec<String> 
         (
             !posture.no_new_privileges,
             "processes can gain privileges".to_owned(),
-        ),
-        (
-            posture.seccomp == "none",
-            "no system call filter".to_owned(),
         ),
         (
             !posture.read_only_root,

@@ -2,18 +2,19 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::path::Path;
 
 use chrono::DateTime;
 
 use super::lifecycle::SandboxState;
-use super::record::MountRecord;
+use super::record::{MountRecord, Record};
 use super::state_dir::{StateDir, WORKSPACE};
 use crate::domain::{
     Access, Death, Details, HOST_IMAGE, HostName, MountInfo, Network, Phase, Posture,
 };
 use crate::engine::guest::Guests;
 use crate::engine::{host_mounts, posture};
-use crate::guest::wire;
+use crate::guest::wire::{self, report::ProbeKey};
 
 /// Tells everything about a sandbox.
 pub(super) async fn details(
@@ -48,7 +49,8 @@ fn in_force(
         caps: Vec::new(),
         no_new_privileges: true,
         read_only_root: true,
-        seccomp: "default".to_owned(),
+        seccomp: posture::DEFAULT_FILTER.to_owned(),
+        open_calls: Vec::new(),
         user: format!("{}:{}", record.uid, record.gid),
         init: true,
         interfaces: None,
@@ -60,6 +62,10 @@ fn in_force(
         posture::overrule(&mut posture, probe);
     }
     posture.gaps = gaps(&posture, state);
+    posture.gaps.extend(posture::filter_gap(&posture));
+    posture
+        .gaps
+        .extend(probe.and_then(|probe| socket_gap(record, probe)));
     posture.gaps.extend(host_mounts::gaps(&posture.mounts));
     posture
 }
@@ -133,10 +139,6 @@ fn gaps(posture: &Posture, state: &SandboxState) -> Vec<String> {
             "processes can gain privileges".to_owned(),
         ),
         (
-            posture.seccomp == "none",
-            "no system call filter".to_owned(),
-        ),
-        (
             !posture.read_only_root,
             "the root file system is writable".to_owned(),
         ),
@@ -155,10 +157,7 @@ fn gaps(posture: &Posture, state: &SandboxState) -> Vec<String> {
         ),
         (asked.limits.cpus.is_none(), "no cpu limit".to_owned()),
         (asked.limits.pids.is_none(), "no process limit".to_owned()),
-        (
-            asked.image == HOST_IMAGE,
-            "the host's programs (/usr) are visible, read-only".to_owned(),
-        ),
+        (asked.image == HOST_IMAGE, host_programs()),
         (
             true,
             "disk use of the work directory is not limited".to_owned(),
@@ -167,6 +166,26 @@ fn gaps(posture: &Posture, state: &SandboxState) -> Vec<String> {
     let open = checks.into_iter().filter(|(is_gap, _)| *is_gap);
     let limits = state.run.iter().flat_map(|run| run.gaps.iter().cloned());
     open.map(|(_, text)| text).chain(limits).collect()
+}
+
+/// Names the folders of the host that its programs are shown from.
+fn host_programs() -> String {
+    let also = if Path::new("/opt").is_dir() {
+        " and /opt"
+    } else {
+        ""
+    };
+    format!("the host's programs (/usr{also}) are visible, read-only")
+}
+
+/// Says where sockets without a file lead out of a sandbox that has the host's network; known from a try inside.
+fn socket_gap(record: &Record, probe: &HashMap<String, String>) -> Option<String> {
+    let is_closed = probe
+        .get(ProbeKey::AbstractSockets.word())
+        .is_some_and(|open| open == "0");
+    (record.asked.network != Network::None && !is_closed).then(|| {
+        "abstract sockets of the host's programs can be reached: this kernel has no Landlock scope (Linux 6.12)".to_owned()
+    })
 }
 
 fn death(state: &SandboxState, state_dir: &StateDir) -> Option<Death> {

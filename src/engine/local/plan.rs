@@ -6,12 +6,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::cgroups::Cgroups;
-use super::filter::{self, Memory};
 use super::image::ImageRoot;
 use super::limits;
 use super::plan_builder::{PlanBuilder, READ_ONLY_TREE, bytes};
 use super::record::Record;
 use crate::domain::{HOST_IMAGE, Limits, Network, SandboxPath, told_cores};
+use crate::engine::filter::{self, Memory};
 use crate::guest::wire;
 use crate::guest::wire::plan::{Freezer, Ids, MemoryWatch, NODEV, NOEXEC, NOSUID, Plan, Step};
 

@@ -23,6 +23,20 @@ macro_rules! same_layout {
 fn system_calls_have_the_kernels_numbers() {
     same! {
         call::CLONE => libc::SYS_clone,
+        call::CLONE3 => libc::SYS_clone3,
+        call::IO_URING_SETUP => libc::SYS_io_uring_setup,
+        call::FSOPEN => libc::SYS_fsopen,
+        call::PIDFD_OPEN => libc::SYS_pidfd_open,
+        call::PIDFD_GETFD => libc::SYS_pidfd_getfd,
+        call::LANDLOCK_CREATE_RULESET => libc::SYS_landlock_create_ruleset,
+        call::LANDLOCK_RESTRICT_SELF => libc::SYS_landlock_restrict_self,
+        call::PTRACE => libc::SYS_ptrace,
+        call::PERSONALITY => libc::SYS_personality,
+        call::KEYCTL => libc::SYS_keyctl,
+        call::PERF_EVENT_OPEN => libc::SYS_perf_event_open,
+        call::PROCESS_VM_READV => libc::SYS_process_vm_readv,
+        call::BPF => libc::SYS_bpf,
+        call::USERFAULTFD => libc::SYS_userfaultfd,
         call::PIVOT_ROOT => libc::SYS_pivot_root,
         call::OPEN_TREE => libc::SYS_open_tree,
         call::OPENAT2 => libc::SYS_openat2,
@@ -30,6 +44,8 @@ fn system_calls_have_the_kernels_numbers() {
         call::CLOSE_RANGE => libc::SYS_close_range,
         call::MOUNT_SETATTR => libc::SYS_mount_setattr,
     }
+    #[cfg(target_arch = "x86_64")]
+    same! { call::GETPID => libc::SYS_getpid }
 }
 
 #[test]
@@ -58,6 +74,7 @@ fn signals_and_process_options_are_those_of_the_c_library() {
         PR_CAP_AMBIENT => libc::PR_CAP_AMBIENT,
         PR_CAP_AMBIENT_CLEAR_ALL => libc::PR_CAP_AMBIENT_CLEAR_ALL,
         SECCOMP_MODE_FILTER => libc::SECCOMP_MODE_FILTER,
+        PRIO_PROCESS => libc::PRIO_PROCESS,
         RLIMIT_CORE => libc::RLIMIT_CORE,
         RLIMIT_NOFILE => libc::RLIMIT_NOFILE,
         MADV_DONTNEED => libc::MADV_DONTNEED,
@@ -104,10 +121,18 @@ fn files_sockets_and_terminals_are_those_of_the_kernel() {
         O_RDWR => libc::O_RDWR,
         O_NOCTTY => libc::O_NOCTTY,
         O_CLOEXEC => libc::O_CLOEXEC,
+        O_NONBLOCK => libc::O_NONBLOCK,
+        S_IFCHR => libc::S_IFCHR,
         O_PATH => libc::O_PATH,
         O_NOFOLLOW => libc::O_NOFOLLOW,
         AF_INET => libc::AF_INET,
+        AF_PACKET => libc::AF_PACKET,
+        AF_ALG => libc::AF_ALG,
+        AF_VSOCK => libc::AF_VSOCK,
+        SOCK_STREAM => libc::SOCK_STREAM,
         SOCK_DGRAM => libc::SOCK_DGRAM,
+        SOCK_RAW => libc::SOCK_RAW,
+        SOCK_SEQPACKET => libc::SOCK_SEQPACKET,
         SOCK_CLOEXEC => libc::SOCK_CLOEXEC,
         SOL_SOCKET => libc::SOL_SOCKET,
         SCM_RIGHTS => libc::SCM_RIGHTS,

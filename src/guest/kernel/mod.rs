@@ -15,15 +15,15 @@ use std::ptr::null;
 
 use crate::abi;
 pub(crate) use mounts::{
-    attach, become_root_here, mount_new, mount_spread, open_tree, open_tree_without_links,
-    restrict_mount, restrict_tree,
+    attach, become_root_here, make_device, mount_new, mount_spread, open_tree,
+    open_tree_without_links, restrict_mount, restrict_tree,
 };
 pub(crate) use rights::{
     become_user, drop_capabilities, end_with_parent, filter_calls, limit, limit_capabilities,
-    no_new_privileges, use_processors,
+    no_new_privileges, raise_priority, use_processors,
 };
 pub(crate) use streams::{
-    close_from, control_terminal, loopback_up, set_standard_streams, terminal_peer,
+    close_from, control_terminal, loopback_up, make_socket, set_standard_streams, terminal_peer,
 };
 
 /// Namespaces of a sandbox, but for the network's, which is left out when the sandbox may use the host's.
@@ -41,6 +41,7 @@ unsafe extern "C" {
     fn madvise(start: *mut c_void, length: usize, advice: c_int) -> c_int;
     safe fn fork() -> c_int;
     safe fn setsid() -> c_int;
+    safe fn alarm(seconds: c_uint) -> c_uint;
     safe fn umask(mask: c_uint) -> c_uint;
     #[link_name = "unshare"]
     safe fn sys_unshare(flags: c_int) -> c_int;
@@ -139,6 +140,11 @@ pub(crate) fn join_namespace(namespace: &OwnedFd) -> io::Result<()> {
 /// Leaves the terminal and its signals.
 pub(crate) fn new_session() {
     setsid();
+}
+
+/// Ends by a signal after so many seconds, whatever happens until then.
+pub(crate) fn end_after(seconds: u32) {
+    alarm(seconds);
 }
 
 /// Ends at once, running nothing on the way.

@@ -17,6 +17,7 @@ unsafe extern "C" {
         flags: c_ulong,
         data: *const c_void,
     ) -> c_int;
+    fn mknod(path: *const c_char, mode: u32, device: u64) -> c_int;
     fn umount2(target: *const c_char, flags: c_int) -> c_int;
 }
 
@@ -43,6 +44,14 @@ pub(crate) fn mount_new(kind: &str, target: &Path, flags: u64, options: &str) ->
         check(result),
     )
     .map(drop)
+}
+
+/// Makes a device: the one that holds nothing, which does no harm.
+pub(crate) fn make_device(place: &Path) -> io::Result<()> {
+    const NULL: u64 = 0x103;
+    let place = name(place)?;
+    // SAFETY: the string lives through the call.
+    check(unsafe { mknod(place.as_ptr(), abi::S_IFCHR | 0o600, NULL) }).map(drop)
 }
 
 /// Changes how mounts below a path spread.

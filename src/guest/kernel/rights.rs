@@ -14,6 +14,7 @@ unsafe extern "C" {
     fn getrlimit(resource: c_int, limit: *mut RLimit) -> c_int;
     fn sched_getaffinity(pid: c_int, size: usize, set: *mut u64) -> c_int;
     fn sched_setaffinity(pid: c_int, size: usize, set: *const u64) -> c_int;
+    safe fn setpriority(which: c_int, who: u32, value: c_int) -> c_int;
     safe fn setresuid(real: u32, effective: u32, saved: u32) -> c_int;
     safe fn setresgid(real: u32, effective: u32, saved: u32) -> c_int;
 }
@@ -54,6 +55,11 @@ pub(crate) fn no_new_privileges() -> io::Result<()> {
         check(prctl(abi::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)),
     )
     .map(drop)
+}
+
+/// Goes before others.
+pub(crate) fn raise_priority() -> io::Result<()> {
+    check(setpriority(abi::PRIO_PROCESS, 0, -5)).map(drop)
 }
 
 /// Ends when the parent does.

@@ -77,6 +77,44 @@ pub enum Call {
     Execs,
     /// [`Verb::Probe`]
     Probe,
+    /// [`Verb::Attempts`]: the limits that are to be tried.
+    Attempts(TriedLimits),
+}
+
+/// Limits that are tried by going beyond them; one that is not there is not tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TriedLimits {
+    /// Memory.
+    pub memory_bytes: Option<u64>,
+    /// Processes.
+    pub pids: Option<u64>,
+    /// Thousandths of a processor.
+    pub milli_cpus: Option<u64>,
+    /// Files in `/tmp`.
+    pub tmp_bytes: Option<u64>,
+}
+
+impl TriedLimits {
+    fn encode(self) -> Vec<String> {
+        let all = [
+            self.memory_bytes,
+            self.pids,
+            self.milli_cpus,
+            self.tmp_bytes,
+        ];
+        let word = |limit: Option<u64>| limit.map_or_else(|| "-".to_owned(), |n| n.to_string());
+        all.map(word).into()
+    }
+
+    fn parse(words: &[String]) -> Self {
+        let limit = |index: usize| words.get(index)?.parse().ok();
+        Self {
+            memory_bytes: limit(0),
+            pids: limit(1),
+            milli_cpus: limit(2),
+            tmp_bytes: limit(3),
+        }
+    }
 }
 
 /// A command to run.
@@ -172,6 +210,7 @@ impl Call {
             Self::Size(_) => Verb::Size,
             Self::Execs => Verb::Execs,
             Self::Probe => Verb::Probe,
+            Self::Attempts(_) => Verb::Attempts,
         }
     }
 
@@ -194,6 +233,7 @@ impl Call {
                 Vec::new()
             }
             Self::Exec(exec) => exec.encode(),
+            Self::Attempts(limits) => limits.encode(),
             Self::Kill(name) | Self::Save(name) | Self::Forget(name) => vec![name.clone()],
             Self::List(path)
             | Self::Stat(path)
@@ -243,6 +283,7 @@ impl Call {
             },
             Verb::Execs => Self::Execs,
             Verb::Probe => Self::Probe,
+            Verb::Attempts => Self::Attempts(TriedLimits::parse(rest)),
             _ => {
                 let path = rest.first().ok_or("no path was given")?;
                 Self::on_path(verb, unescape(path), rest.get(1).map(String::as_str))?

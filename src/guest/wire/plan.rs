@@ -12,6 +12,9 @@ pub const NODEV: u64 = 4;
 /// Mounts: no programs.
 pub const NOEXEC: u64 = 8;
 
+/// What the name of a socket without a file starts with that is outside of the sandbox's domain; attempts to reach it must fail.
+pub const OUTSIDE_SOCKET: &str = "sandtop-outside-";
+
 /// Whom the sandbox's users are outside of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ids {

@@ -204,6 +204,10 @@ pub enum ProbeKey {
     RootOptions,
     /// Network interfaces, commas in between.
     Interfaces,
+    /// System calls that a filter of ours refuses and that can be made, commas in between.
+    OpenCalls,
+    /// May sockets without a file be reached that processes outside have? `0` or `1`; nothing where it cannot be known.
+    AbstractSockets,
 }
 
 impl ProbeKey {
@@ -218,6 +222,8 @@ impl ProbeKey {
             Self::Uid => "uid",
             Self::RootOptions => "root_options",
             Self::Interfaces => "interfaces",
+            Self::OpenCalls => "open_calls",
+            Self::AbstractSockets => "abstract_sockets",
         }
     }
 }
@@ -300,6 +306,8 @@ mod tests {
             ProbeKey::Uid,
             ProbeKey::RootOptions,
             ProbeKey::Interfaces,
+            ProbeKey::OpenCalls,
+            ProbeKey::AbstractSockets,
         ];
         let mut words: Vec<&str> = keys.iter().map(|key| key.word()).collect();
         words.sort_unstable();

@@ -47,11 +47,13 @@ pub enum Verb {
     Execs,
     /// Tells what the kernel grants.
     Probe,
+    /// Tries ways out.
+    Attempts,
 }
 
 impl Verb {
     /// All of them.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Init,
         Self::Keeper,
         Self::Exec,
@@ -74,6 +76,7 @@ impl Verb {
         Self::Size,
         Self::Execs,
         Self::Probe,
+        Self::Attempts,
     ];
 
     /// Returns its word.
@@ -102,6 +105,7 @@ impl Verb {
             Self::Size => "size",
             Self::Execs => "execs",
             Self::Probe => "probe",
+            Self::Attempts => "attempts",
         }
     }
 
@@ -136,7 +140,8 @@ impl Verb {
             | Self::Write
             | Self::Unpack
             | Self::Hold
-            | Self::Forget => false,
+            | Self::Forget
+            | Self::Attempts => false,
         }
     }
 }

@@ -68,7 +68,12 @@ const PLACES: [(&str, &[&str]); 14] = [
     ("rusqlite", &["src/store/"]),
     (
         "libc",
-        &["src/engine/local/", "src/guest/", "src/signals.rs"],
+        &[
+            "src/engine/filter/",
+            "src/engine/local/",
+            "src/guest/",
+            "src/signals.rs",
+        ],
     ),
     (
         "tokio",

@@ -28,6 +28,13 @@ fn all() -> Vec<Call> {
             argv: vec!["true".into()],
             ..ExecCall::default()
         }),
+        Call::Attempts(TriedLimits::default()),
+        Call::Attempts(TriedLimits {
+            memory_bytes: Some(64 << 20),
+            pids: None,
+            milli_cpus: Some(500),
+            tmp_bytes: Some(0),
+        }),
         Call::Kill("4f2a".into()),
         Call::Save("s".into()),
         Call::List(path()),

@@ -1,10 +1,7 @@
-//! The system call filter of every process in a sandbox, as a program that the kernel runs at each call.
-//!
-//! An allow-list, because what a new kernel adds must not be open by default; other calls answer "no such call", which programs
-//! know how to live with. Well-known dangerous ones answer "not permitted", so that tools say something sensible. Whatever is
-//! always allowed costs nothing: the kernel remembers it.
+//! The filter as a program that the kernel runs at each call. Whatever is always allowed costs nothing: the kernel remembers it.
 
-use super::syscalls::{dangerous, useful};
+use super::calls::{Call, DANGEROUS, useful};
+use super::{Allowed, CONDITIONS, Condition, Memory};
 
 #[cfg(target_arch = "aarch64")]
 const ARCHITECTURE: u32 = 0xc000_00b7;
@@ -22,41 +19,23 @@ const RETURN: u16 = 0x06;
 
 const ALLOW: u32 = 0x7fff_0000;
 const KILL: u32 = 0x8000_0000;
-const NOT_PERMITTED: u32 = 0x0005_0001;
-const NO_MEMORY: u32 = 0x0005_000c;
-const NO_SUCH_CALL: u32 = 0x0005_0026;
-const NO_SUCH_FAMILY: u32 = 0x0005_0061;
+const ERROR: u32 = 0x0005_0000;
+const NOT_PERMITTED: u32 = ERROR | super::NOT_PERMITTED as u32;
+const NO_MEMORY: u32 = ERROR | 12;
+const NO_SUCH_CALL: u32 = ERROR | super::NO_SUCH_CALL as u32;
 
 /// Where the kernel puts the number, the architecture and the arguments (their lower halves).
 const NUMBER: u32 = 0;
 const ARCH: u32 = 4;
-const FIRST_ARGUMENT: u32 = 16;
-const SECOND_ARGUMENT: u32 = 24;
+const ARGUMENTS: u32 = 16;
+const SECOND_ARGUMENT: u32 = ARGUMENTS + 8;
 const UPPER_HALF: u32 = 4;
-
-/// Every flag of `clone` that makes a namespace.
-const NAMESPACE_FLAGS: u32 = 0x7e02_0080;
-/// Families of sockets: local, internet, and asking the kernel about networks.
-const SOCKET_FAMILIES: [u32; 4] = [1, 2, 10, 16];
-/// Terminal requests that type into, or reprogram, what is outside.
-const TERMINAL_TRICKS: [u32; 3] = [0x5412, 0x541c, 0x5423];
-/// Changes of personality that programs really ask for: none, and "which is it?".
-const PERSONALITIES: [u32; 2] = [0, 0xffff_ffff];
 
 /// The largest segment of shared memory where nobody would count them: all that there can be are 64 MiB.
 const LARGEST_SEGMENT: u32 = 16 << 10;
 
-/// Who sees memory that belongs to no process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Memory {
-    /// The kernel counts it, or nothing is limited.
-    Counted,
-    /// A watcher looks at processes only; so there must not be much of it.
-    Watched,
-}
-
 /// Writes the program, eight bytes an instruction.
-pub(super) fn program(memory: Memory) -> Vec<u8> {
+pub(in crate::engine) fn program(memory: Memory) -> Vec<u8> {
     let mut program = Program::default();
     program.step(LOAD, 0, 0, ARCH);
     program.step(IF_EQUAL, 1, 0, ARCHITECTURE);
@@ -64,26 +43,9 @@ pub(super) fn program(memory: Memory) -> Vec<u8> {
     program.step(LOAD, 0, 0, NUMBER);
     program.step(IF_AT_LEAST, 0, 1, SECOND_DOOR);
     program.step(RETURN, 0, 0, NO_SUCH_CALL);
-    program.when(libc::SYS_clone, |inner| {
-        inner.step(LOAD, 0, 0, FIRST_ARGUMENT);
-        inner.step(IF_ANY_BIT, 0, 1, NAMESPACE_FLAGS);
-        inner.step(RETURN, 0, 0, NOT_PERMITTED);
-        inner.step(RETURN, 0, 0, ALLOW);
-    });
-    program.when(libc::SYS_socket, |inner| {
-        inner.allow_values(FIRST_ARGUMENT, &SOCKET_FAMILIES, NO_SUCH_FAMILY);
-    });
-    program.when(libc::SYS_personality, |inner| {
-        inner.allow_values(FIRST_ARGUMENT, &PERSONALITIES, NOT_PERMITTED);
-    });
-    program.when(libc::SYS_ioctl, |inner| {
-        inner.step(LOAD, 0, 0, SECOND_ARGUMENT);
-        for request in TERMINAL_TRICKS {
-            inner.step(IF_EQUAL, 0, 1, request);
-            inner.step(RETURN, 0, 0, NOT_PERMITTED);
-        }
-        inner.step(RETURN, 0, 0, ALLOW);
-    });
+    for condition in CONDITIONS {
+        program.when(condition.call.number, |inner| inner.check(condition));
+    }
     if memory == Memory::Watched {
         program.when(libc::SYS_memfd_create, |inner| {
             inner.step(RETURN, 0, 0, NO_SUCH_CALL);
@@ -97,11 +59,11 @@ pub(super) fn program(memory: Memory) -> Vec<u8> {
             inner.step(RETURN, 0, 0, ALLOW);
         });
     }
-    for (calls, answer) in [(dangerous(), NOT_PERMITTED), (useful(), ALLOW)] {
-        for call in calls {
-            program.step(IF_EQUAL, 0, 1, number(call));
-            program.step(RETURN, 0, 0, answer);
-        }
+    for call in DANGEROUS {
+        program.answer(*call, NOT_PERMITTED);
+    }
+    for call in useful() {
+        program.answer(call, ALLOW);
     }
     program.step(RETURN, 0, 0, NO_SUCH_CALL);
     program.0
@@ -131,11 +93,31 @@ impl Program {
         self.0.extend(inner.0);
     }
 
-    fn allow_values(&mut self, argument: u32, values: &[u32], otherwise: u32) {
-        self.step(LOAD, 0, 0, argument);
-        for value in values {
-            self.step(IF_EQUAL, 0, 1, *value);
-            self.step(RETURN, 0, 0, ALLOW);
+    /// Adds the answer to a call, whatever its arguments.
+    fn answer(&mut self, call: Call, answer: u32) {
+        self.step(IF_EQUAL, 0, 1, number(call.number));
+        self.step(RETURN, 0, 0, answer);
+    }
+
+    /// Adds the answers to a call whose argument decides.
+    fn check(&mut self, condition: &Condition) {
+        let refuse = ERROR | u32::from(condition.refusal);
+        self.step(LOAD, 0, 0, ARGUMENTS + 8 * u32::from(condition.argument));
+        let (rare, otherwise) = match condition.allowed {
+            Allowed::Only(_) => (ALLOW, refuse),
+            Allowed::AllBut(_) | Allowed::Without(_) => (refuse, ALLOW),
+        };
+        match condition.allowed {
+            Allowed::Only(values) | Allowed::AllBut(values) => {
+                for value in values {
+                    self.step(IF_EQUAL, 0, 1, *value);
+                    self.step(RETURN, 0, 0, rare);
+                }
+            }
+            Allowed::Without(bits) => {
+                self.step(IF_ANY_BIT, 0, 1, bits);
+                self.step(RETURN, 0, 0, rare);
+            }
         }
         self.step(RETURN, 0, 0, otherwise);
     }
@@ -143,7 +125,12 @@ impl Program {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::engine::filter::NO_SUCH_FAMILY;
+
+    const FAMILY_REFUSED: u32 = ERROR | NO_SUCH_FAMILY as u32;
 
     /// Runs the program as the kernel would.
     fn answer(architecture: u32, call: u32, first: u32, second: u64) -> u32 {
@@ -161,7 +148,7 @@ mod tests {
                     loaded = match value {
                         NUMBER => call,
                         ARCH => architecture,
-                        FIRST_ARGUMENT => first,
+                        ARGUMENTS => first,
                         SECOND_ARGUMENT => half(second),
                         _ => half(second >> 32),
                     };
@@ -196,8 +183,8 @@ mod tests {
             (libc::SYS_clone, 0x4000_0011, 0, NOT_PERMITTED),
             (libc::SYS_socket, 1, 0, ALLOW),
             (libc::SYS_socket, 2, 0, ALLOW),
-            (libc::SYS_socket, 17, 0, NO_SUCH_FAMILY),
-            (libc::SYS_socket, 38, 0, NO_SUCH_FAMILY),
+            (libc::SYS_socket, 17, 0, FAMILY_REFUSED),
+            (libc::SYS_socket, 38, 0, FAMILY_REFUSED),
             (libc::SYS_ioctl, 0, 0x5413, ALLOW),
             (libc::SYS_ioctl, 0, 0x5412, NOT_PERMITTED),
             (libc::SYS_personality, 0x0004_0000, 0, NOT_PERMITTED),
@@ -237,6 +224,10 @@ mod tests {
     #[test]
     fn the_program_fits_and_the_lists_do_not_overlap() {
         assert!(program(Memory::Watched).len() / 8 < 4096);
-        assert_eq!(dangerous().intersection(&useful()).count(), 0);
+        let all = || DANGEROUS.iter().copied().chain(useful());
+        let numbers: BTreeSet<i64> = all().map(|call| call.number).collect();
+        assert_eq!(numbers.len(), all().count(), "a call has two answers");
+        let conditional = CONDITIONS.iter().map(|condition| condition.call.number);
+        assert_eq!(conditional.filter(|n| numbers.contains(n)).count(), 0);
     }
 }

@@ -12,6 +12,7 @@
 mod end;
 mod init;
 mod line;
+mod outside;
 mod paused_zygote;
 mod requests;
 mod root;
@@ -22,7 +23,7 @@ mod zygote;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -70,6 +71,7 @@ fn start() -> io::Result<Keeper> {
     kernel::new_session();
     let lock = take_lock(&folder)?;
     let listener = listen(&folder)?;
+    let outside = outside::socket(plan);
     let children = Signals::take_over(&[SIGCHLD]).into_file();
     let (near, far) = UnixStream::pair()?;
     let (alive_read, alive_write) = io::pipe()?;
@@ -78,7 +80,7 @@ fn start() -> io::Result<Keeper> {
         Ids::Single(..) => None,
     };
     let Some(zygote) = kernel::fork_child()? else {
-        drop((near, alive_write, listener, lock));
+        drop((near, alive_write, listener, lock, outside));
         sys::unblock_signals();
         zygote::run(plan, &far, trees, alive_read.into())
     };
@@ -94,6 +96,7 @@ fn start() -> io::Result<Keeper> {
         init: 0,
         _alive: alive_write.into(),
         _lock: lock,
+        _outside: outside,
         clients: Vec::new(),
         paused: false,
         stopping: None,
@@ -139,6 +142,7 @@ struct Keeper {
     /// Its other end is with init, which ends when this does.
     _alive: OwnedFd,
     _lock: File,
+    _outside: Option<UnixDatagram>,
     clients: Vec<Client>,
     paused: bool,
     stopping: Option<Instant>,

@@ -129,6 +129,8 @@ struct HostIds {
 pub(crate) fn drop_rights(plan: &Plan) -> io::Result<()> {
     kernel::limit_capabilities();
     kernel::no_new_privileges()?;
+    // Where the kernel cannot, an attempt from inside tells.
+    let _ = kernel::enter_domain();
     sys::hide_from_peers();
     kernel::end_with_parent();
     if plan.filter.is_empty() {

@@ -2,6 +2,7 @@
 //!
 //! All of them are made in processes with one thread. Every function returns the kernel's own error.
 
+mod landlock;
 mod mounts;
 mod rights;
 mod streams;
@@ -14,6 +15,7 @@ use std::path::Path;
 use std::ptr::null;
 
 use crate::abi;
+pub(crate) use landlock::enter_domain;
 pub(crate) use mounts::{
     attach, become_root_here, make_device, mount_new, mount_spread, open_tree,
     open_tree_without_links, restrict_mount, restrict_tree,

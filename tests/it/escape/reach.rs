@@ -5,7 +5,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::process::{Child, Command, Stdio};
 
-use crate::support::{Bench, Fixture, exec_spec, unique_name, wait_until};
+use crate::support::{Bench, Fixture, exec_spec, soon, unique_name, wait_until};
 
 async fn inside(bench: &Bench<'_>, script: &str) -> String {
     let ran = bench
@@ -57,6 +57,41 @@ async fn no_socket_without_a_file() {
         r#"socket(my $s, PF_UNIX, SOCK_STREAM, 0); verdict(connect($s, pack_sockaddr_un("\0{name}")));"#
     ))
     .await;
+}
+
+/// With the host's network the names of such sockets are the host's, too; those of the sandbox's own still work.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_socket_without_a_file_by_the_hosts_network() {
+    let fixture = Fixture::local().await;
+    let mut spec = fixture.spec("shared-network");
+    spec.network = sandtop::domain::Network::Default;
+    let bench = fixture.create(&spec).await;
+    let name = unique_name("abstract");
+    let address = SocketAddr::from_abstract_name(&name).expect("an address");
+    let _listener = UnixListener::bind_addr(&address).expect("a listener");
+    let connect = |name: &str| {
+        format!(
+            r#"socket(my $s, PF_UNIX, SOCK_STREAM, 0); verdict(connect($s, pack_sockaddr_un("\0{name}")));"#
+        )
+    };
+    let said = inside(&bench, &connect(&name)).await;
+    assert!(said.starts_with("held"), "inside: {said}");
+    let said = outside(&connect(&name));
+    assert!(said.starts_with("escaped"), "outside: {said}");
+    let own = unique_name("own");
+    let listen = format!(
+        r#"socket(my $l, PF_UNIX, SOCK_STREAM, 0); bind($l, pack_sockaddr_un("\0{own}")); listen($l, 1);
+           $| = 1; print "listens\n"; sleep 1000;"#
+    );
+    let mut listening = bench
+        .start(&exec_spec(&["perl", "-MSocket", "-e", &listen]))
+        .await;
+    crate::support::output_until(&mut listening.items, "listens").await;
+    let said = inside(&bench, &connect(&own)).await;
+    assert!(said.starts_with("escaped"), "among its own: {said}");
+    let posture = soon("details", fixture.engine.inspect(&bench.id)).await;
+    let gaps = posture.expect("details").posture.gaps;
+    assert!(!gaps.iter().any(|gap| gap.contains("abstract")), "{gaps:?}");
 }
 
 /// A segment of shared memory of the host, gone in the end.

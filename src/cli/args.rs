@@ -134,7 +134,7 @@ pub enum Verb {
         run: String,
     },
     /// Remove sandboxes that nobody uses or whose owner died, each with its reason
-    Reap(ReapArgs),
+    Reap(super::reap::ReapArgs),
     /// Exempt sandboxes from reaping
     Pin(Names),
     /// Let sandboxes be reaped again
@@ -206,6 +206,8 @@ pub enum Verb {
     Cache(CacheVerb),
     /// Check this machine, the configuration and the engine
     Doctor,
+    /// Try to get out of a new sandbox of a profile: what was declared against what holds
+    Selftest(super::selftest::SelftestArgs),
     /// Show the configuration
     #[command(subcommand)]
     Config(ConfigVerb),
@@ -224,20 +226,6 @@ pub struct Names {
     /// The sandboxes
     #[arg(required = true, value_name = "NAME")]
     pub names: Vec<String>,
-}
-
-/// What `reap` takes.
-#[derive(Debug, Args)]
-pub struct ReapArgs {
-    /// Only tell what would be done
-    #[arg(short = 'n', long)]
-    pub dry_run: bool,
-    /// Unused for so long (default: the `idle_timeout` of the configuration)
-    #[arg(long, value_name = "SECONDS")]
-    pub idle: Option<u64>,
-    /// Keep going, with a look every `cleanup_interval`
-    #[arg(short, long)]
-    pub watch: bool,
 }
 
 /// Views of the configuration.

@@ -26,6 +26,7 @@ mod run_supervisor;
 mod runs;
 mod sandbox_args;
 mod sandboxes;
+mod selftest;
 mod session;
 mod settings;
 mod spec;
@@ -298,6 +299,7 @@ async fn dispatch(cli: &mut CliContext, verb: &Verb, options: &LoadOptions) -> O
         Verb::Events { follow, since } => watching::events(cli, *follow, *since).await,
         Verb::Cache(verb) => cache::run(cli, verb).await,
         Verb::Doctor => settings::doctor(cli, options).await,
+        Verb::Selftest(args) => selftest::selftest(cli, args).await,
         Verb::Config(_)
         | Verb::Completions { .. }
         | Verb::Man(_)

@@ -4,11 +4,13 @@ mod changes;
 mod engine_event;
 mod reaping;
 mod sandbox;
+mod selftest;
 
 pub use changes::changes_summary;
 pub use engine_event::{death_words, happening_detail, happening_mood};
 pub use reaping::{standing_word, verdict_reason, verdict_words};
 pub use sandbox::{Fact, ending, facts};
+pub use selftest::{Finding, Measure, measures};
 
 /// How something should strike the reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -60,9 +60,9 @@ pub use error::{EngineError, Result};
 pub(crate) use unfold::unfold;
 
 use crate::domain::{
-    Changes, Check, Details, EngineEvent, EngineInfo, EngineKind, ExecEnd, ExecId, ExecSpec, Execs,
-    FileEntry, Image, OutputChunk, PackageSet, Process, Sample, Sandbox, SandboxId, SandboxPath,
-    SandboxSpec, TreeItem, TtySize,
+    Attempt, Changes, Check, Details, EngineEvent, EngineInfo, EngineKind, ExecEnd, ExecId,
+    ExecSpec, Execs, FileEntry, Image, OutputChunk, PackageSet, Process, Sample, Sandbox,
+    SandboxId, SandboxPath, SandboxSpec, TreeItem, TtySize,
 };
 use crate::protocol::{FileOp, Leftover, LifecycleOp, SessionInfo};
 
@@ -182,6 +182,11 @@ pub trait Engine: Send + Sync + 'static {
 
     /// Tells everything about a sandbox.
     async fn inspect(&self, id: &SandboxId) -> Result<Details>;
+
+    /// Tries from inside to get out of a running sandbox that was made like this, and to go beyond its limits.
+    async fn attempts(&self, _id: &SandboxId, _spec: &SandboxSpec) -> Result<Vec<Attempt>> {
+        Err(EngineError::unsupported("trying the walls of a sandbox"))
+    }
 
     /// Lists the processes of a running sandbox, oldest first.
     async fn processes(&self, id: &SandboxId) -> Result<Vec<Process>>;

@@ -3,7 +3,7 @@
 use super::package_cache as packages;
 use super::run::Manager;
 use super::streams::{Input, NewStream};
-use super::{deaths, file_streams, lifecycle, programs, reaper, runs, streams, transfer};
+use super::{deaths, file_streams, lifecycle, programs, reaper, runs, selftest, streams, transfer};
 use crate::domain::{RequestId, StreamId, TtySize};
 use crate::protocol::{Command, Request};
 
@@ -53,6 +53,9 @@ impl Manager {
             Command::Refresh => self.answer(id, lifecycle::refresh(c)),
             Command::Find(word) => self.answer(id, lifecycle::find(c, word)),
             Command::Create { host, spec } => self.answer(id, lifecycle::create(c, id, host, spec)),
+            Command::SelfTest { host, spec } => {
+                self.answer(id, selftest::selftest(c, id, host, spec));
+            }
             Command::Act { sandbox, action } => self.answer(id, lifecycle::act(c, sandbox, action)),
             Command::Inspect(sandbox) => self.answer(id, lifecycle::inspect(c, sandbox)),
             Command::Processes(sandbox) => self.answer(id, lifecycle::processes(c, sandbox)),

@@ -26,6 +26,7 @@ mod reaper;
 mod record;
 mod run;
 mod runs;
+mod selftest;
 mod slots;
 mod streams;
 mod temporary_sandboxes;

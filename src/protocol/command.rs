@@ -35,6 +35,13 @@ pub enum Command {
         /// What.
         spec: Box<SandboxSpec>,
     },
+    /// Make a sandbox, try to get out of it, and remove it.
+    SelfTest {
+        /// Where.
+        host: HostName,
+        /// What.
+        spec: Box<SandboxSpec>,
+    },
     /// Change the phase of a sandbox.
     Act {
         /// Which.

@@ -9,7 +9,7 @@ use super::{Analysis, Denied, Failure, Prepared};
 use crate::domain::{
     CachedPackages, Changes, Check, Death, Details, EngineEvent, EngineInfo, ExecEnd, FileEntry,
     HostName, Image, LastEnd, OutputChunk, Process, ReapStatus, Reaped, RemovedPackages, RequestId,
-    Run, Sample, Sandbox, SandboxRef, StreamId,
+    Run, Sample, Sandbox, SandboxRef, SelfTest, StreamId,
 };
 
 /// Something the front end should know.
@@ -119,6 +119,8 @@ pub enum Reply {
     Sandboxes(Vec<Sandbox>),
     /// The new sandbox.
     Created(Box<Sandbox>),
+    /// What trying the walls of a new sandbox has found; it is gone again.
+    SelfTested(Box<SelfTest>),
     /// The program can start.
     Prepared(Box<Prepared>),
     /// The policy stands against the program.

@@ -31,6 +31,7 @@ mod relay;
 mod requests;
 mod runs;
 mod secrets;
+mod selftest;
 mod sizes;
 mod soak;
 mod story;

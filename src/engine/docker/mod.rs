@@ -39,8 +39,8 @@ pub use endpoint::Endpoint;
 use super::guest::Guests;
 use super::{ByteStream, Engine, EngineError, Notes, Result, RunningExec, TreeStream};
 use crate::domain::{
-    AdoptRules, Changes, Check, Details, EngineEvent, EngineInfo, EngineKind, ExecId, ExecSpec,
-    Execs, FileEntry, HostName, Image, PackageSet, Process, Sample, Sandbox, SandboxId,
+    AdoptRules, Attempt, Changes, Check, Details, EngineEvent, EngineInfo, EngineKind, ExecId,
+    ExecSpec, Execs, FileEntry, HostName, Image, PackageSet, Process, Sample, Sandbox, SandboxId,
     SandboxPath, SandboxSpec, TtySize,
 };
 use crate::protocol::{FailureKind, FileOp, Leftover, LifecycleOp, SessionInfo};
@@ -187,6 +187,11 @@ impl Engine for DockerEngine {
     async fn inspect(&self, id: &SandboxId) -> Result<Details> {
         let (client, guests) = self.connected().await?;
         inspect::details(client, guests, &self.host, id).await
+    }
+
+    async fn attempts(&self, id: &SandboxId, spec: &SandboxSpec) -> Result<Vec<Attempt>> {
+        let (_, guests) = self.connected().await?;
+        guests.attempts(id, spec).await
     }
 
     async fn processes(&self, id: &SandboxId) -> Result<Vec<Process>> {

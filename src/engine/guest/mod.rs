@@ -3,6 +3,7 @@
 //! An engine supplies a [`Transport`]: a way to start the guest in a sandbox with its streams attached. The rest is here, once:
 //! the end mark and last words, time limits, cancelling, terminals, file trees.
 
+mod attempts;
 mod exec;
 mod execs;
 mod files;
@@ -21,8 +22,8 @@ use futures_util::stream::BoxStream;
 
 use super::{ByteStream, EngineError, ExecStdin, Result, RunningExec, TreeStream};
 use crate::domain::{
-    Changes, ExecId, ExecSpec, Execs, FileEntry, OutputChunk, Process, SandboxId, SandboxPath,
-    StdinMode, TtySize,
+    Attempt, Changes, ExecId, ExecSpec, Execs, FileEntry, OutputChunk, Process, SandboxId,
+    SandboxPath, SandboxSpec, StdinMode, TtySize,
 };
 use crate::guest::wire::report::SessionLine;
 use crate::guest::wire::{self, Call};
@@ -225,6 +226,15 @@ impl Guests {
         let text = String::from_utf8_lossy(&text);
         let pairs = text.lines().filter_map(|line| line.split_once('='));
         Ok(pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).collect())
+    }
+
+    /// Tries the walls from inside.
+    pub(super) async fn attempts(
+        &self,
+        id: &SandboxId,
+        spec: &SandboxSpec,
+    ) -> Result<Vec<Attempt>> {
+        attempts::attempts(self, id, spec).await
     }
 
     /// Starts the guest with an end mark of its own.

@@ -9,7 +9,7 @@ use futures_util::stream::BoxStream;
 use super::lifecycle::{Lifecycle, SandboxState};
 use super::{LocalEngine, doctor, inspect, introspect, limits, package_sets, stats, unpacked};
 use crate::domain::{
-    Changes, Check, Details, EngineEvent, EngineInfo, EngineKind, ExecId, ExecSpec, Execs,
+    Attempt, Changes, Check, Details, EngineEvent, EngineInfo, EngineKind, ExecId, ExecSpec, Execs,
     FileEntry, Image, PackageSet, Phase, Process, Sample, Sandbox, SandboxId, SandboxPath,
     SandboxSpec, TtySize,
 };
@@ -78,6 +78,10 @@ impl Engine for LocalEngine {
     async fn inspect(&self, id: &SandboxId) -> Result<Details> {
         let state = self.find(id).await?;
         Ok(inspect::details(state, &self.guests, &self.lifecycle.state_dir, &self.host).await)
+    }
+
+    async fn attempts(&self, id: &SandboxId, spec: &SandboxSpec) -> Result<Vec<Attempt>> {
+        self.guests.attempts(id, spec).await
     }
 
     async fn exec(&self, id: &SandboxId, spec: &ExecSpec) -> Result<RunningExec> {

@@ -60,7 +60,14 @@ pub(super) fn attempts() -> Vec<Attempt<'static>> {
             move |_| File::options().write(true).open(path).is_ok(),
         )
     });
+    let table = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let mounts = writable_mounts(&table).into_iter().map(|place| {
+        Attempt::new(Wall::Mounts, place.clone(), move |_| {
+            can_write(Path::new(&place))
+        })
+    });
     written
+        .chain(mounts)
         .chain(secret)
         .chain(protected)
         .chain(privileges())
@@ -73,6 +80,31 @@ fn can_write_in(folder: &Path) -> bool {
     written.is_ok() && fs::remove_file(file).is_ok()
 }
 
+/// Tries a folder by a file in it, and a file by opening it.
+fn can_write(place: &Path) -> bool {
+    if place.is_dir() {
+        return can_write_in(place);
+    }
+    File::options().write(true).open(place).is_ok()
+}
+
+/// Lists mounts that are not read-only, but for those of the kernel itself.
+fn writable_mounts(table: &str) -> Vec<String> {
+    let place = |line: &str| {
+        let mut words = line.split(' ').skip(1);
+        let (place, _kind, options) = (words.next()?, words.next()?, words.next()?);
+        let is_kernels = ["/proc", "/sys", "/dev"]
+            .iter()
+            .any(|own| Path::new(place).starts_with(own));
+        let is_writable = options.split(',').any(|option| option == "rw");
+        (is_writable && !is_kernels).then(|| place.replace("\\040", " "))
+    };
+    let mut places: Vec<String> = table.lines().filter_map(place).collect();
+    places.sort_unstable();
+    places.dedup();
+    places
+}
+
 fn can_read(path: &str) -> bool {
     let opened = File::options()
         .read(true)
@@ -81,7 +113,7 @@ fn can_read(path: &str) -> bool {
     opened.is_ok_and(|mut file| matches!(file.read(&mut [0]), Ok(1..)))
 }
 
-/// Rights that nobody inside may have; who is root of the sandbox already does not become it.
+/// Rights that nobody inside may have.
 fn privileges() -> Vec<Attempt<'static>> {
     let mut all = vec![
         Attempt::new(Wall::Privileges, "making a device", |_| {
@@ -95,10 +127,36 @@ fn privileges() -> Vec<Attempt<'static>> {
             kernel::make_socket(abi::AF_INET, abi::SOCK_RAW).is_ok()
         }),
     ];
-    if sys::uid() != 0 {
+    if sys::uid() == 0 {
+        all.push(Attempt::new(Wall::Privileges, "being root", |_| true));
+    } else {
         all.push(Attempt::new(Wall::Privileges, "becoming root", |_| {
             kernel::become_user(0, 0, false).is_ok()
         }));
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mounts_that_can_be_written_to_are_found() {
+        let table = "overlay / overlay ro,nosuid 0 0\nproc /proc proc rw 0 0\ntmpfs /tmp tmpfs rw,size=1k 0 0\n\
+                     /dev/x /a\\040b ext4 noatime,rw 0 0\ntmpfs /dev/shm tmpfs rw 0 0\n/dev/x /process ext4 rw 0 0\n";
+        assert_eq!(writable_mounts(table), ["/a b", "/process", "/tmp"]);
+    }
+
+    #[test]
+    fn a_folder_is_written_to_and_left_as_it_was() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert!(can_write(folder.path()));
+        assert_eq!(fs::read_dir(folder.path()).expect("a list").count(), 0);
+        let file = folder.path().join("f");
+        fs::write(&file, "x").expect("a file");
+        assert!(can_write(&file) && can_read(&file.to_string_lossy()));
+        assert_eq!(fs::read(&file).expect("a file"), b"x");
+        assert!(!can_write_in(&folder.path().join("missing")));
+    }
 }

@@ -8,6 +8,7 @@ mod files;
 mod limits;
 mod sockets;
 
+use std::fs;
 use std::io::{self, PipeWriter, Read, Write};
 
 use crate::finish::Problem;
@@ -59,6 +60,8 @@ impl<'a> Attempt<'a> {
         let (mut seen, progress) = io::pipe()?;
         let Some(pid) = sys::once_there_is_room(kernel::fork_child)? else {
             kernel::end_after(MOST_SECONDS);
+            // Should memory run out, this goes before the guest that waits for it.
+            let _ = fs::write("/proc/self/oom_score_adj", "1000");
             let worked = (self.works)(&mut Progress(progress));
             kernel::exit_now(if worked { OPEN } else { HELD });
         };

@@ -42,6 +42,8 @@ pub enum Wall {
     Root,
     /// Files of the kernel.
     Kernel,
+    /// Mounts that can be written to; each by its place.
+    Mounts,
     /// Sockets that lead out.
     Sockets,
     /// The network.
@@ -58,11 +60,12 @@ pub enum Wall {
 
 impl Wall {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Calls,
         Self::Privileges,
         Self::Root,
         Self::Kernel,
+        Self::Mounts,
         Self::Sockets,
         Self::Network,
         Self::Memory,
@@ -79,6 +82,7 @@ impl Wall {
             Self::Privileges => "privileges",
             Self::Root => "root",
             Self::Kernel => "kernel",
+            Self::Mounts => "mounts",
             Self::Sockets => "sockets",
             Self::Network => "network",
             Self::Memory => "memory",

@@ -10,7 +10,17 @@ async fn open(bench: &crate::support::Bench<'_>, limits: &[&str]) -> Vec<String>
     let said = bench.run(&call).await.text();
     let lines: Vec<String> = said.lines().map(str::to_owned).collect();
     assert!(lines.len() > 40, "{said}");
-    let open = lines.into_iter().filter(|line| !line.contains(" held "));
+    // Some mounts are there to be written to.
+    let (mounts, walls): (Vec<String>, Vec<String>) = lines
+        .into_iter()
+        .partition(|line| line.starts_with("mounts "));
+    let writable = mounts
+        .iter()
+        .filter_map(|line| line.strip_prefix("mounts open "));
+    let mut writable: Vec<&str> = writable.map(str::trim_end).collect();
+    writable.sort_unstable();
+    assert_eq!(writable, ["/run/sandtop", "/tmp", "/workspace"]);
+    let open = walls.into_iter().filter(|line| !line.contains(" held "));
     open.collect()
 }
 

@@ -5,11 +5,11 @@
 //! ```text
 //!   main → run (this file: puts everything together)
 //!    │
-//!   tui ──→ ui ──→ app ──→ keymap, config, code, text
+//!   tui ──→ ui ──→ app ──→ keymap, config, code, describe, text
 //!    │
-//!    ├──→ manager (handle) ──→ engine, store ──→ docker, local, demo
-//!    │          │                 │
-//!   cli ────────┴─── protocol ────┴──→ domain
+//!    ├──→ manager (handle) ──┬──→ engine ──→ docker, local, demo
+//!    │          │            └──→ store
+//!   cli ────────┴─── protocol ───────→ domain
 //! ```
 //!
 //! * [`domain`]: the nouns; no I/O.
@@ -23,14 +23,14 @@
 //!   their state, return intents), `intent` and `msg` (data), `geometry`.
 //! * [`keymap`]: keys to actions, as data.
 //! * [`code`]: reads programs before they run: languages, packages, checks; pure and bounded.
-//! * [`cli`]: the headless context end.
+//! * [`cli`]: the headless front end.
 //! * [`config`], [`text`], [`describe`]: settings; strings made safe and pretty; sandboxes in words.
 //!
 //! # The life of `sandtop exec a -- make`
 //!
 //! `cli::exec` builds an `ExecSpec` and submits `Command::Exec`. The manager opens a stream, asks the engine to start the
-//! command and replies `Opened`. `docker::exec` runs the guest in the sandbox; the guest runs `make` and watches over all
-//! of its processes. Output comes over an attached connection, is told apart, freed of the guest's end mark, gathered by the
+//! command and replies `Opened`. `engine::guest::exec` has `docker::transport` start the guest in the sandbox; the guest runs
+//! `make` and watches over all of its processes. Output comes by `docker::attach`, is told apart, freed of the guest's end mark, gathered by the
 //! pump and sent as `Event::Output`, waiting whenever the reader is slow. The guest's last words say how it ended; the
 //! manager sends `Event::Ended`, and the command line exits with the command's own code.
 //!
@@ -38,8 +38,9 @@
 //!
 //! `tui::input` makes a `Msg::Key`; `app::update` gives it to `input::on_key`, the keymap says `Action::Run`, and
 //! `input::on_action` gives that to the editor, which returns `Intent::Run`. `update` has `flows::apply_intents` do it:
-//! `flows::run_program` checks the code and submits `Command::Prepare` with the address `ReplyTo::Prepared`. The manager puts
-//! the code into the sandbox and replies; `input::on_reply` brings the reply home to `run_program::start`, which opens a tab of
+//! `flows::run_program` makes a `Program` of the buffer and submits `Command::Prepare` with the address `ReplyTo::Prepared`.
+//! `manager::programs` checks the code, finds or installs its packages and replies how to run it, or what stands against it;
+//! `input::on_reply` brings the reply home to `run_program::start`, which opens a tab of
 //! the output pane and submits `Command::Exec`. From there on it is the life of an exec, and `input::on_event` gives each
 //! `Event::Output` to the tab.
 //!
@@ -48,21 +49,21 @@
 //! `local::engine` takes the call and `local::lifecycle` does it, off the main threads. `lifecycle::create` resolves the image
 //! (`image`, and for packed ones `oci`, `layers` and `unpacked`), takes the lock of the scope, writes the record by `state_dir`,
 //! sets limits by `cgroups` and has `plan` write down everything that the sandbox is to be. `local::keeper` starts the guest
-//! program as `guest keeper` and sends it that plan. `guest::keeper` forks the `zygote`, which enters cgroups and namespaces and
+//! program as `guest keeper`, in a scope of systemd where limits need one (`systemd_scope`), and sends it that plan. `guest::keeper` forks the `zygote`, which enters cgroups and namespaces and
 //! starts `init`, the sandbox's first process; `root` builds its files. When the keeper says `Ready`, the sandbox runs, and no
 //! process of sandtop is needed any more.
 //!
 //! An exec comes by `engine::guest`, as for Docker. Its `local::transport` connects to the keeper's socket and sends
-//! `KeeperRequest::Run` with three pipes; `keeper::requests` has the zygote start a guest inside, which becomes the sandbox's user
+//! `KeeperRequest::Run` with three pipes, or gets one end of a terminal back; `keeper::requests` has the zygote start a guest inside, which becomes the sandbox's user
 //! and runs the command (`guest::exec`). Output comes by the pipes straight to `local::streams`; the keeper only tells the end.
 //!
 //! To pause, `lifecycle` sends `KeeperRequest::Pause`: the keeper writes to the cgroup's freezer, or stops all processes by a
-//! signal. Whoever wants to read meanwhile is served by a `paused_zygote`. To stop, it sends `KeeperRequest::Stop`: a polite signal,
+//! signal. Whoever wants to read meanwhile is served by a `paused_zygote`, since a freezer holds the usual one, too. To stop, it sends `KeeperRequest::Stop`: a polite signal,
 //! a moment of grace, then the end of init, with which the kernel ends all others; `keeper::end` removes the cgroups and notes it
 //! in the journal. The files stay, so that the sandbox can start again.
 //!
 //! To remove, `lifecycle` kills what still runs, renames the folder out of the list and deletes it. The reaper (`manager::reaper`)
-//! ends here, too: it removes each sandbox whose time has come. What a crash leaves, of sandtop or of a keeper, is cleaned up by
+//! ends here, too: it removes each sandbox whose time has come, or pauses it. What a crash leaves, of sandtop or of a keeper, is cleaned up by
 //! `lifecycle::clean_up` with the next list, create or start.
 
 #![forbid(unsafe_code)]
@@ -75,6 +76,8 @@ pub mod describe;
 pub mod domain;
 pub mod engine;
 mod engine_select;
+#[cfg(test)]
+mod fuzz;
 pub mod guest;
 pub mod keymap;
 pub mod logging;

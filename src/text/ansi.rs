@@ -235,4 +235,6 @@ fn is_plain(block: &[u8]) -> bool {
 }
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;

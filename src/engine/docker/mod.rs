@@ -11,6 +11,8 @@ mod doctor;
 mod endpoint;
 mod events;
 mod foreign;
+#[cfg(test)]
+mod fuzz;
 mod guest_volume;
 mod hardening;
 mod inspect;

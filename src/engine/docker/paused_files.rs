@@ -240,7 +240,7 @@ fn is_since(change: &Change, time: DateTime<Utc>) -> bool {
     now.is_some_and(|file| file.modified_at.timestamp() >= time.timestamp())
 }
 
-fn describe<R: Read>(name: Vec<u8>, entry: &tar::Entry<'_, R>) -> FileEntry {
+pub(super) fn describe<R: Read>(name: Vec<u8>, entry: &tar::Entry<'_, R>) -> FileEntry {
     let header = entry.header();
     let number = |field: io::Result<u64>| field.ok().and_then(|n| u32::try_from(n).ok());
     let target = entry.link_name_bytes().unwrap_or_default().into_owned();

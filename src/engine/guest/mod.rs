@@ -8,6 +8,8 @@ mod exec;
 mod execs;
 mod files;
 mod followed;
+#[cfg(test)]
+mod fuzz;
 mod introspect;
 mod marks;
 mod run;

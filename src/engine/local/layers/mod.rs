@@ -4,6 +4,8 @@
 //! Nobody's numbers are kept, since a sandbox has other ones; devices are left out.
 
 mod dirs;
+#[cfg(test)]
+mod fuzz;
 mod metered;
 mod names;
 

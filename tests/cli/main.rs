@@ -17,6 +17,7 @@ mod exits;
 mod faults;
 mod figures;
 mod files;
+mod ground;
 mod images;
 mod index;
 #[allow(dead_code, unreachable_pub)] // It is made for the other tests.
@@ -33,6 +34,7 @@ mod runs;
 mod secrets;
 mod selftest;
 mod sizes;
+mod slow_engine;
 mod soak;
 mod story;
 mod support;

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::{Chance, Place, busybox};
+use crate::ground::Ground;
+use crate::support::Chance;
 
 /// Sandboxes in which something runs until the end.
 const BUSY: usize = 3;
@@ -38,7 +39,7 @@ pub(crate) struct Figures {
 }
 
 struct Soak<'a> {
-    place: &'a Place,
+    ground: &'a Ground,
     chance: Chance,
     /// Where commands run.
     work: String,
@@ -49,34 +50,40 @@ struct Soak<'a> {
 }
 
 /// Kills so many processes before their own end; panics if something does not add up then.
-pub(crate) fn soak(place: &Place, kills: u64, seed: u64) -> Figures {
-    let work = place.sandbox(&[]);
+pub(crate) fn soak(ground: &Ground, kills: u64, seed: u64) -> Figures {
+    let place = &ground.place;
+    let work = place.sandbox_of(&ground.image, &[]);
     place.run(&["pin", &work]).ok();
     std::fs::write(place.path("code.sh"), SCRIPT.replace("$0", "$1")).unwrap();
     let mut soak = Soak {
-        busy: (0..BUSY).map(|n| busy(place, n)).collect(),
-        place,
+        busy: (0..BUSY).map(|n| busy(ground, n)).collect(),
+        ground,
         chance: Chance(seed | 1),
         work,
         tags: Vec::new(),
         figures: Figures::default(),
     };
+    ground.begin();
     for turn in 0.. {
         if soak.figures.in_time >= kills {
             break;
         }
         soak.turn(turn);
         if turn % WHOLE == WHOLE - 1 {
+            ground.end();
             soak.only_the_idle_go();
+            ground.begin();
         }
     }
+    ground.end();
     soak.check();
     soak.figures
 }
 
-fn busy(place: &Place, number: usize) -> (String, String) {
+fn busy(ground: &Ground, number: usize) -> (String, String) {
+    let place = &ground.place;
     let name = place.name(&format!("busy{number}"));
-    place.run(&["create", &name, "--image", &busybox()]).ok();
+    place.run(&["create", &name, "--image", &ground.image]).ok();
     let run = place.run(&["exec", &name, "--detach", "--", "sleep", "3600"]);
     (name, run.ok().text().trim().to_owned())
 }
@@ -84,16 +91,17 @@ fn busy(place: &Place, number: usize) -> (String, String) {
 impl Soak<'_> {
     fn turn(&mut self, turn: u64) {
         let tag = format!("tag-{turn}-end");
-        let (name, image) = (self.place.name(&format!("n{turn}")), busybox());
+        let place = &self.ground.place;
+        let (name, image) = (place.name(&format!("n{turn}")), &self.ground.image);
         let verb = VERBS[usize::try_from(self.chance.below(5)).unwrap()];
         let words: &[&str] = match verb {
             "exec" => &["exec", &self.work, "--", "sh", "-c", SCRIPT, &tag],
             "detach" => &["exec", "-d", &self.work, "--", "sh", "-c", SCRIPT, &tag],
-            "run" => &["run", "code.sh", "--image", &image, "--", &tag],
-            "create" => &["create", &name, "--image", &image],
+            "run" => &["run", "code.sh", "--image", image, "--", &tag],
+            "create" => &["create", &name, "--image", image],
             _ => &["reap", "--idle", "0"],
         };
-        let mut process = self.place.start(words);
+        let mut process = place.start(words);
         std::thread::sleep(Duration::from_millis(self.chance.below(LATEST)));
         self.figures.started += 1;
         self.figures.in_time += u64::from(process.is_running());
@@ -108,13 +116,13 @@ impl Soak<'_> {
     }
 
     fn runs(&self) -> Vec<Value> {
-        let all = self.place.json_ok(&["runs", "-n", "100000"]);
+        let all = self.ground.place.json_ok(&["runs", "-n", "100000"]);
         all.as_array().unwrap().clone()
     }
 
     /// Names our sandboxes as sandtop lists them.
     fn listed(&self) -> Vec<String> {
-        let list = self.place.json_ok(&["ls", "--all"]);
+        let list = self.ground.place.json_ok(&["ls", "--all"]);
         let ours = list
             .as_array()
             .unwrap()
@@ -124,16 +132,6 @@ impl Soak<'_> {
             .collect()
     }
 
-    /// Names them as the engine itself does.
-    fn there(&self) -> Vec<String> {
-        let label = format!("label=sandtop.scope={}", self.place.scope());
-        let format = "{{.Names}}";
-        let told = self
-            .place
-            .docker_says(&["ps", "-a", "--format", format, "--filter", &label]);
-        told.lines().map(str::to_owned).collect()
-    }
-
     fn is_busy(&self, run: &Value) -> bool {
         self.busy.iter().any(|(_, id)| run["run"] == *id)
     }
@@ -141,18 +139,21 @@ impl Soak<'_> {
     fn check(&mut self) {
         self.every_run_has_its_end();
         self.the_store_is_sound();
-        let (mut listed, mut there) = (self.listed(), self.there());
+        let (mut listed, mut there) = (self.listed(), self.ground.there());
         listed.sort();
         there.sort();
         assert_eq!(listed, there, "none is forgotten");
         self.only_the_idle_go();
         for (_, run) in &self.busy {
-            self.place.run(&["cancel", run]).ok();
+            self.ground.place.run(&["cancel", run]).ok();
         }
-        self.place.run(&["unpin", &self.work]).ok();
+        self.ground.place.run(&["unpin", &self.work]).ok();
         until_long("all are gone", || {
-            self.place.run(&["reap", "--idle", "0"]);
-            self.there().is_empty()
+            self.ground.place.run(&["reap", "--idle", "0"]);
+            self.ground.there().is_empty()
+        });
+        until_long("nothing is left over", || {
+            self.ground.left_over().is_empty()
         });
         let running = self
             .runs()
@@ -180,7 +181,7 @@ impl Soak<'_> {
     }
 
     fn the_store_is_sound(&self) {
-        let file = self.place.path("state/sandtop/store.db");
+        let file = self.ground.place.path("state/sandtop/store.db");
         let store = rusqlite::Connection::open(file).unwrap();
         let verdict: String = store
             .query_row("PRAGMA integrity_check", [], |row| row.get(0))
@@ -189,13 +190,13 @@ impl Soak<'_> {
     }
 
     fn only_the_idle_go(&mut self) {
-        let before = self.there().len();
+        let before = self.ground.there().len();
         let mut spared: Vec<String> = self.busy.iter().map(|(name, _)| name.clone()).collect();
         spared.push(self.work.clone());
         spared.sort();
         until_long("the idle are gone", || {
-            self.place.run(&["reap", "--idle", "0"]);
-            let mut left = self.there();
+            self.ground.place.run(&["reap", "--idle", "0"]);
+            let mut left = self.ground.there();
             left.sort();
             for name in &spared {
                 assert!(left.contains(name), "{name} was in use: {left:?}");

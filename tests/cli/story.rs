@@ -7,6 +7,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::ground::Ground;
 use crate::soak::soak;
 use crate::support::{Place, Running, busybox, until};
 use crate::terminal::Terminal;
@@ -22,9 +23,34 @@ fn runs(place: &Place) -> Vec<Value> {
 #[test]
 #[ignore = "needs Docker: tests/run"]
 fn killed_anywhere_no_run_is_lost_and_nothing_in_use_is_reaped() {
-    let place = Place::docker();
-    let seed = u64::from(std::process::id()) << 20;
-    let told = soak(&place, KILLS, seed);
+    killed_anywhere(&Ground::docker());
+}
+
+#[test]
+#[ignore = "needs Docker: tests/run"]
+fn killed_anywhere_before_a_slow_engine_that_cuts_connections() {
+    killed_anywhere(&Ground::slow(seed()));
+}
+
+#[test]
+#[ignore = "needs root: tests/run"]
+fn killed_anywhere_as_an_ordinary_user_of_the_local_engine() {
+    killed_anywhere(&Ground::ordinary());
+}
+
+#[test]
+#[ignore = "needs root: tests/run"]
+fn killed_anywhere_with_sandboxes_on_a_full_disk() {
+    killed_anywhere(&Ground::full());
+}
+
+fn seed() -> u64 {
+    u64::from(std::process::id()) << 20
+}
+
+fn killed_anywhere(ground: &Ground) {
+    let seed = seed();
+    let told = soak(ground, KILLS, seed);
     eprintln!("the moments follow from {seed}: {told:?}");
 }
 

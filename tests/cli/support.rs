@@ -4,6 +4,8 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{Read, Write};
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -26,6 +28,8 @@ pub(crate) struct Place {
     pub(crate) scope: String,
     vars: Vec<(String, String)>,
     docker: Option<String>,
+    /// Whose program it is, if it is not ours.
+    user: Option<u32>,
 }
 
 /// What a finished program leaves.
@@ -139,6 +143,7 @@ impl Place {
             scope: unique(),
             vars: Vec::new(),
             docker,
+            user: None,
         }
     }
 
@@ -150,6 +155,17 @@ impl Place {
     /// A place with the engine of this machine, which must work.
     pub(crate) fn local() -> Self {
         let place = Self::new(None).with("SANDTOP_ENGINE", "local");
+        place.run(&["create", "trial"]).ok();
+        place.run(&["rm", "-f", "trial"]).ok();
+        place
+    }
+
+    /// The same for another user, who has a home and a program of their own there; that takes root.
+    pub(crate) fn local_as(user: u32) -> Self {
+        let mut place = Self::new(None).with("SANDTOP_ENGINE", "local");
+        fs::copy(env!("CARGO_BIN_EXE_sandtop"), place.path("program")).unwrap();
+        chown(place.home.path(), Some(user), Some(user)).unwrap();
+        place.user = Some(user);
         place.run(&["create", "trial"]).ok();
         place.run(&["rm", "-f", "trial"]).ok();
         place
@@ -207,7 +223,13 @@ impl Place {
 
     /// The program, ready to be started.
     pub(crate) fn command<A: AsRef<OsStr>>(&self, args: &[A]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_sandtop"));
+        let mut command = match self.user {
+            None => Command::new(env!("CARGO_BIN_EXE_sandtop")),
+            Some(_) => Command::new(self.path("program")),
+        };
+        if let Some(user) = self.user {
+            command.uid(user).gid(user);
+        }
         command
             .args(args)
             .env_clear()
@@ -274,13 +296,19 @@ impl Place {
         name
     }
 
+    /// The address of the Docker engine itself.
+    #[track_caller]
+    pub(crate) fn docker_host(&self) -> &str {
+        self.docker.as_deref().unwrap()
+    }
+
     /// Runs the docker program.
     #[track_caller]
     pub(crate) fn docker_says(&self, args: &[&str]) -> String {
         let mut command = Command::new("docker");
         command
             .args(args)
-            .env("DOCKER_HOST", self.docker.as_deref().unwrap())
+            .env("DOCKER_HOST", self.docker_host())
             .stdin(Stdio::null());
         Running::start(command).wait().ok().text().to_owned()
     }
@@ -312,7 +340,7 @@ impl Place {
         }
     }
 
-    fn clean(&self) {
+    pub(crate) fn clean(&self) {
         self.clean_local();
         let Some(host) = &self.docker else { return };
         let docker = |args: &[&str]| {

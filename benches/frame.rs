@@ -179,7 +179,7 @@ impl Lab {
     fn sample_all(&mut self, second: i64) {
         for number in 0..SANDBOXES {
             let (sandbox, sample) = (reference(number), sample(number, second));
-            self.tell(Msg::Engine(Event::Sampled { sandbox, sample }));
+            self.tell(Msg::Engine(Event::Sampled(vec![(sandbox, sample)])));
         }
         self.tell(Msg::Tick(start() + TimeDelta::seconds(second)));
     }

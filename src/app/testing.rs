@@ -151,7 +151,7 @@ impl App {
 
     pub(crate) fn sample(&mut self, name: &str, sample: Sample) {
         let sandbox = reference(name);
-        self.engine(Event::Sampled { sandbox, sample });
+        self.engine(Event::Sampled(vec![(sandbox, sample)]));
     }
 
     /// Moves the clock to some seconds after the start.

@@ -72,8 +72,8 @@ async fn first_samples(
     let waiting = async {
         while samples.len() < live.len() {
             match cli.session.event().await? {
-                Event::Sampled { sandbox, sample } if live.contains(&sandbox) => {
-                    samples.insert(sandbox, sample);
+                Event::Sampled(taken) => {
+                    samples.extend(taken.into_iter().filter(|(of, _)| live.contains(of)));
                 }
                 Event::Link {
                     link: Link::Down { why, .. },
@@ -136,14 +136,14 @@ async fn follow_samples(
 ) -> Outcome<u8> {
     loop {
         match cli.session.event().await? {
-            Event::Sampled { sandbox, sample } => {
-                let name = names
-                    .get(&sandbox)
-                    .cloned()
-                    .unwrap_or_else(|| sandbox.id.to_string());
-                match cli.format {
-                    Format::Json => print::json(&views::sample(&name, &sample))?,
-                    Format::Text => print::line(&cells(&name, &sample).join("  "))?,
+            Event::Sampled(samples) => {
+                for (sandbox, sample) in samples {
+                    let id = || sandbox.id.to_string();
+                    let name = names.get(&sandbox).cloned().unwrap_or_else(id);
+                    match cli.format {
+                        Format::Json => print::json(&views::sample(&name, &sample))?,
+                        Format::Text => print::line(&cells(&name, &sample).join("  "))?,
+                    }
                 }
             }
             Event::Sandboxes { sandboxes, .. } => {

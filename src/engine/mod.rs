@@ -37,6 +37,7 @@
 //!
 //! Engines start no background task: what they return is driven by whoever polls it, so dropping it ends the work.
 
+mod cgroup_usage;
 pub mod demo;
 pub mod docker;
 mod error;
@@ -45,6 +46,7 @@ mod guest;
 mod host_mounts;
 pub mod local;
 mod posture;
+mod sampler;
 mod unfold;
 
 use std::sync::Arc;

@@ -1,11 +1,12 @@
 //! Watching a host: its events and stats, across every loss of the connection.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use futures_util::stream::{BoxStream, StreamExt};
+use futures_util::FutureExt;
+use futures_util::stream::{self, BoxStream, SelectAll, StreamExt};
 use tokio::time::Instant;
-use tokio_stream::StreamMap;
 
 use super::Host;
 use super::backoff::Backoff;
@@ -26,6 +27,8 @@ const NEWS: Duration = Duration::from_millis(700);
 
 /// Time from a change of the list to the search for causes of death: what stops or removes a sandbox is done only then.
 const SETTLE: Duration = Duration::from_millis(500);
+/// Samples that are told at once.
+const MOST_SAMPLES: usize = 256;
 
 /// Watches until the manager ends.
 pub(super) async fn watch(context: &Context, host: &Host, topic: &Topic) {
@@ -59,7 +62,8 @@ async fn keep_watching(context: &Context, host: &Host, topic: &Topic, disks: &Di
             host,
             topic,
             disks,
-            samples: StreamMap::new(),
+            samples: SelectAll::new(),
+            sampled: HashSet::new(),
             answered: false,
             record: &mut record,
             settle_at: None,
@@ -107,7 +111,9 @@ struct Session<'a> {
     host: &'a Host,
     topic: &'a Topic,
     disks: &'a Disks,
-    samples: StreamMap<SandboxRef, BoxStream<'static, Result<Sample>>>,
+    samples: SelectAll<BoxStream<'static, (SandboxRef, Option<Sample>)>>,
+    /// Those that it has a stream of.
+    sampled: HashSet<SandboxRef>,
     answered: bool,
     /// What the record tells.
     record: &'a mut News,
@@ -136,8 +142,8 @@ impl Session<'_> {
                     Some(event) => self.on_event(event?).await?,
                     None => return Ok(()),
                 },
-                Some((sandbox, sample)) = self.samples.next(), if !self.samples.is_empty() => self.on_sample(sandbox, sample),
                 () = settled(self.settle_at) => self.find_causes().await?,
+                Some(first) = self.samples.next(), if !self.samples.is_empty() => self.on_samples(first),
                 _ = news.tick(), if *self.topic == Topic::Events => self.tell_news().await,
                 _ = pulse.tick() => drop(self.host.engine.info().await?),
             }
@@ -215,26 +221,51 @@ impl Session<'_> {
             .iter()
             .filter(|s| s.phase.is_live() && is_wanted(&s.reference))
         {
-            if !self.samples.contains_key(&sandbox.reference) {
-                self.samples.insert(
-                    sandbox.reference.clone(),
-                    self.host.engine.samples(sandbox).await?,
-                );
+            if !self.sampled.contains(&sandbox.reference) {
+                let samples = self.host.engine.samples(sandbox).await?;
+                let of = sandbox.reference.clone();
+                self.samples.push(until_end(of, samples));
+                self.sampled.insert(sandbox.reference.clone());
             }
         }
         Ok(())
     }
 
-    fn on_sample(&mut self, sandbox: SandboxRef, sample: Result<Sample>) {
-        match sample {
-            Ok(mut sample) => {
-                sample.disk_bytes = self.disks.of(&sandbox);
-                self.context
-                    .add_memory_sample(&sandbox, sample.memory_bytes);
-                self.context.offer(Event::Sampled { sandbox, sample });
+    /// Takes a sample and all others that are there by now, which are those of the same moment.
+    fn on_samples(&mut self, first: (SandboxRef, Option<Sample>)) {
+        let (mut next, mut samples) = (Some(first), Vec::new());
+        while let Some((sandbox, sample)) = next.take() {
+            match sample {
+                Some(mut sample) => {
+                    sample.disk_bytes = self.disks.of(&sandbox);
+                    self.context
+                        .add_memory_sample(&sandbox, sample.memory_bytes);
+                    samples.push((sandbox, sample));
+                }
+                None => drop(self.sampled.remove(&sandbox)),
             }
-            // A sandbox that has just gone ends its stream so; the list tells the rest.
-            Err(_) => drop(self.samples.remove(&sandbox)),
+            if samples.len() < MOST_SAMPLES {
+                next = self.samples.next().now_or_never().flatten();
+            }
+        }
+        if !samples.is_empty() {
+            self.context.offer(Event::Sampled(samples));
         }
     }
+}
+
+/// Names each sample's sandbox, and says with the last item that no more come. One that has just gone ends its stream so, or
+/// with an error; the list tells the rest.
+fn until_end(
+    sandbox: SandboxRef,
+    samples: BoxStream<'static, Result<Sample>>,
+) -> BoxStream<'static, (SandboxRef, Option<Sample>)> {
+    let end = stream::once(std::future::ready(None));
+    let samples = samples.map(Result::ok).chain(end);
+    let samples = samples.scan(false, |has_ended, sample| {
+        let item = (!*has_ended).then_some(sample);
+        *has_ended |= matches!(item, Some(None));
+        std::future::ready(item)
+    });
+    samples.map(move |sample| (sandbox.clone(), sample)).boxed()
 }

@@ -40,13 +40,8 @@ pub enum Event {
         /// Its sandboxes.
         sandboxes: Vec<Sandbox>,
     },
-    /// Live stats; some may be left out when the front end is slow.
-    Sampled {
-        /// Of which sandbox.
-        sandbox: SandboxRef,
-        /// The stats.
-        sample: Sample,
-    },
+    /// Live stats of one moment; some may be left out when the front end is slow.
+    Sampled(Vec<(SandboxRef, Sample)>),
     /// Something happened to a sandbox.
     Engine(EngineEvent),
     /// Output of a stream, in order.

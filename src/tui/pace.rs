@@ -27,7 +27,7 @@ impl Urgency {
     pub(super) fn of(msg: &Msg) -> Self {
         match msg {
             Msg::Key(_) | Msg::Mouse(_) | Msg::Paste(_) | Msg::Resize { .. } => Self::Now,
-            Msg::Engine(Event::Sampled { .. } | Event::ReapStatuses { .. }) => Self::WithClock,
+            Msg::Engine(Event::Sampled(_) | Event::ReapStatuses { .. }) => Self::WithClock,
             _ => Self::Soon,
         }
     }
@@ -89,10 +89,8 @@ mod tests {
     use crate::app::testing::{host, reference, sample};
 
     fn sampled() -> Msg {
-        Msg::Engine(Event::Sampled {
-            sandbox: reference("py"),
-            sample: sample(0, 1.0, 1),
-        })
+        let samples = vec![(reference("py"), sample(0, 1.0, 1))];
+        Msg::Engine(Event::Sampled(samples))
     }
 
     fn list() -> Msg {

@@ -134,3 +134,32 @@ fn a_steady_load_reads_as_in_docker_stats() {
     agree("stats", &watched(&stats)[before..], &theirs);
     agree("dashboard", &rows, &theirs);
 }
+
+/// Threads of a process.
+fn threads(pid: u32) -> usize {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    tasks.count()
+}
+
+#[test]
+fn many_sandboxes_are_sampled_by_as_many_threads_as_few() {
+    let place = Place::local();
+    let most = |count: usize| {
+        let names: Vec<String> = (0..count)
+            .map(|n| place.name(&format!("n{count}x{n}")))
+            .collect();
+        for name in &names {
+            place.run(&["create", name]).ok();
+        }
+        let stats = place.start(&["--json", "stats", "--watch"]);
+        let said = |name: &String| stats.stdout_so_far().matches(name.as_str()).count();
+        let mut most = 0;
+        until("three samples of each", || {
+            most = most.max(threads(stats.child.id()));
+            names.iter().all(|name| said(name) >= 3)
+        });
+        most
+    };
+    let (few, many) = (most(1), most(9));
+    assert!(many <= few + 1, "{few} for one, {many} for ten");
+}

@@ -165,3 +165,12 @@ fn many_are_removed_without_a_list_for_each() {
     assert_eq!(of_all.count(), 1, "{asked:#?}");
     assert_eq!(watched.place.belongings(), Vec::<String>::new());
 }
+
+#[test]
+#[ignore = "needs Docker: tests/run"]
+fn stats_on_this_machine_are_the_kernels() {
+    let watched = Watched::docker();
+    let name = watched.place.sandbox(&[]);
+    let asked = watched.asks(&["stats", &name]);
+    assert_eq!(count(&asked, "/stats"), 0, "{asked:#?}");
+}

@@ -11,7 +11,7 @@ use crate::app::pending::Progress;
 use crate::app::{AppState, Effect, Tone};
 use crate::describe::death_words;
 use crate::domain::{
-    EngineEvent, EngineEventKind, ExecEnd, HostName, OutputChunk, SandboxRef, StreamId,
+    EngineEvent, EngineEventKind, ExecEnd, HostName, OutputChunk, Sample, SandboxRef, StreamId,
 };
 use crate::protocol::{Command, Event, Failure, Link};
 use crate::text::safe_line;
@@ -35,11 +35,7 @@ pub(crate) fn event(state: &mut AppState, event: Event) -> Vec<Effect> {
             state.sandboxes.replace(&host, sandboxes);
             Vec::new()
         }
-        Event::Sampled { sandbox, sample } => {
-            let effects = guards::sampled(state, &sandbox, &sample);
-            state.sandboxes.sampled(&sandbox, sample);
-            effects
-        }
+        Event::Sampled(samples) => sampled(state, samples),
         Event::Engine(happening) => happened(state, happening),
         Event::Output { stream, chunk } => output(state, stream, &chunk),
         Event::Ended {
@@ -93,6 +89,15 @@ fn linked(state: &mut AppState, host: HostName, link: Link) -> Vec<Effect> {
 fn is_worker(state: &AppState, sandbox: &SandboxRef) -> bool {
     let row = state.sandboxes.find(sandbox);
     row.is_some_and(|row| row.sandbox.is_worker())
+}
+
+fn sampled(state: &mut AppState, samples: Vec<(SandboxRef, Sample)>) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    for (sandbox, sample) in samples {
+        effects.extend(guards::sampled(state, &sandbox, &sample));
+        state.sandboxes.sampled(&sandbox, sample);
+    }
+    effects
 }
 
 /// Keeps what happened, and mentions what an operator would want to know at once.

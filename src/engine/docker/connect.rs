@@ -10,6 +10,7 @@ use bytes::BytesMut;
 use tokio::io::AsyncWriteExt;
 
 use super::attach::read_header;
+use super::kernel_stats::KernelGroups;
 use super::{Client, Endpoint, convert, foreign};
 use crate::engine::Result;
 
@@ -35,6 +36,7 @@ pub(super) async fn connect(endpoint: &Endpoint) -> Result<Client> {
         endpoint: endpoint.clone(),
         api_version,
         foreign: foreign::Foreign::default(),
+        groups: KernelGroups::default(),
     })
 }
 

@@ -17,6 +17,7 @@ mod guest_volume;
 mod hardening;
 mod inspect;
 mod introspect;
+mod kernel_stats;
 mod leftovers;
 mod lifecycle;
 mod one_entry;
@@ -54,6 +55,7 @@ struct Client {
     endpoint: Endpoint,
     api_version: String,
     foreign: foreign::Foreign,
+    groups: kernel_stats::KernelGroups,
 }
 
 /// Sandboxes on a Docker engine.
@@ -278,11 +280,11 @@ impl Engine for DockerEngine {
     }
 
     async fn samples(&self, sandbox: &Sandbox) -> Result<BoxStream<'static, Result<Sample>>> {
-        Ok(stats::stream(
-            self.client().await?,
-            &sandbox.reference.id,
-            sandbox.limits,
-        ))
+        let client = self.client().await?;
+        if let Some(samples) = kernel_stats::stream(client, sandbox).await {
+            return Ok(samples);
+        }
+        Ok(stats::stream(client, &sandbox.reference.id, sandbox.limits))
     }
 
     async fn events(&self) -> Result<BoxStream<'static, Result<EngineEvent>>> {

@@ -10,29 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use super::hierarchies::Hierarchies;
 use crate::domain::Limits;
+use crate::engine::cgroup_usage::{self, Cgroup, CgroupUsage, Version};
 
 /// Length of the periods in which processor time is handed out, in microseconds.
 const PERIOD: f64 = 100_000.0;
 /// Longest wait for a cgroup to be empty.
 const EMPTYING: Duration = Duration::from_secs(5);
-
-/// What a hierarchy is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) enum Version {
-    /// One hierarchy a controller.
-    One,
-    /// One for all.
-    Two,
-}
-
-/// Where a controller keeps a sandbox.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Cgroup {
-    /// The sandbox's folder.
-    pub(super) folder: PathBuf,
-    /// How its files are called.
-    pub(super) version: Version,
-}
 
 /// The controllers that have a sandbox, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,40 +107,9 @@ impl Cgroups {
         Ok(())
     }
 
-    /// Reads what is used: nanoseconds of processor time, bytes, bytes that can be dropped, processes.
+    /// Reads what is used.
     pub(super) fn usage(&self) -> CgroupUsage {
-        let number = |controller: &str, one: &str, two: &str| {
-            let group = self.at(controller)?;
-            let name = if group.version == Version::One {
-                one
-            } else {
-                two
-            };
-            read_number(&group.folder.join(name))
-        };
-        CgroupUsage {
-            cpu_nanos: self.cpu_nanos(),
-            memory: number("memory", "memory.usage_in_bytes", "memory.current"),
-            reclaimable: self.reclaimable(),
-            pids: number("pids", "pids.current", "pids.current"),
-        }
-    }
-
-    fn cpu_nanos(&self) -> Option<u64> {
-        if let Some(group) = self.at("cpuacct").filter(|p| p.version == Version::One) {
-            return read_number(&group.folder.join("cpuacct.usage"));
-        }
-        let group = self.at("cpu").filter(|p| p.version == Version::Two)?;
-        read_field(&group.folder.join("cpu.stat"), "usage_usec").map(|micros| micros * 1000)
-    }
-
-    fn reclaimable(&self) -> Option<u64> {
-        let group = self.at("memory")?;
-        let key = match group.version {
-            Version::One => "total_inactive_file",
-            Version::Two => "inactive_file",
-        };
-        read_field(&group.folder.join("memory.stat"), key)
+        cgroup_usage::usage(|controller| self.at(controller))
     }
 
     /// Tells whether memory may go to swap on top of the limit.
@@ -189,15 +141,6 @@ impl Cgroups {
             }
         }
     }
-}
-
-/// What a sandbox uses, where it is known.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct CgroupUsage {
-    pub(super) cpu_nanos: Option<u64>,
-    pub(super) memory: Option<u64>,
-    pub(super) reclaimable: Option<u64>,
-    pub(super) pids: Option<u64>,
 }
 
 fn kill_members(folder: &Path) {
@@ -248,16 +191,6 @@ fn put_if_there(folder: &Path, name: &str, value: &str) -> io::Result<()> {
         return put(folder, name, value);
     }
     Ok(())
-}
-
-fn read_number(file: &Path) -> Option<u64> {
-    fs::read_to_string(file).ok()?.trim().parse().ok()
-}
-
-fn read_field(file: &Path, key: &str) -> Option<u64> {
-    let text = fs::read_to_string(file).ok()?;
-    let mut pairs = text.lines().filter_map(|line| line.split_once(' '));
-    pairs.find(|(name, _)| *name == key)?.1.trim().parse().ok()
 }
 
 fn has_swap() -> bool {

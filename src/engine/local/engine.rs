@@ -164,11 +164,16 @@ impl Engine for LocalEngine {
     }
 
     async fn samples(&self, sandbox: &Sandbox) -> Result<BoxStream<'static, Result<Sample>>> {
-        let state = self.find(&sandbox.reference.id).await?;
+        let (id, state_dir) = (sandbox.reference.id.as_str(), &self.lifecycle.state_dir);
+        if state_dir.record(id).is_none() {
+            return Err(EngineError::not_found(format!("the sandbox {id}")));
+        }
+        let run = state_dir.run(id);
         Ok(stats::stream(stats::StatsSource {
-            folder: self.lifecycle.state_dir.folder(&state.record.id),
-            cgroups: state.run.map(|run| run.cgroups).unwrap_or_default(),
-            limits: state.record.asked.limits,
+            folder: state_dir.folder(id),
+            cgroups: run.map(|run| run.cgroups).unwrap_or_default(),
+            limits: sandbox.limits,
+            trees: self.trees.clone(),
         }))
     }
 

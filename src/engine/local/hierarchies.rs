@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-use super::cgroups::{Cgroup, Version};
+use crate::engine::cgroup_usage::{Cgroup, Version};
 
 /// Our folder in every hierarchy.
 const OURS: &str = "sandtop";

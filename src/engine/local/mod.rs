@@ -29,6 +29,7 @@ mod oci;
 mod package_sets;
 mod plan;
 mod plan_builder;
+mod process_trees;
 mod record;
 mod state_dir;
 mod stats;
@@ -49,6 +50,7 @@ use crate::domain::{EngineEventKind, ExecSpec, HostName, SandboxId};
 use crate::protocol::LifecycleOp;
 use journal::Journal;
 use lifecycle::{Lifecycle, SandboxState};
+use process_trees::ProcessTrees;
 use state_dir::StateDir;
 
 /// Sandboxes of this machine.
@@ -56,6 +58,7 @@ pub struct LocalEngine {
     host: HostName,
     lifecycle: Lifecycle,
     guests: Guests,
+    trees: ProcessTrees,
     /// Why this engine was chosen.
     why: String,
 }
@@ -69,6 +72,7 @@ impl LocalEngine {
         Self {
             guests: Guests::new(transport::LocalTransport::new(state_dir.clone())),
             lifecycle: Lifecycle { state_dir, journal },
+            trees: ProcessTrees::default(),
             host,
             why: why.into(),
         }

@@ -149,6 +149,11 @@ pub trait Engine: Send + Sync + 'static {
     /// Asks whether it answers, and who it is.
     async fn info(&self) -> Result<EngineInfo>;
 
+    /// Asks in the cheapest way whether it still answers.
+    async fn ping(&self) -> Result<()> {
+        self.info().await.map(drop)
+    }
+
     /// Looks at everything that could make sandboxes weak or fail.
     async fn diagnose(&self) -> Vec<Check>;
 

@@ -1,6 +1,7 @@
 //! What every task of the manager needs: the hosts, the way out for events, and word of the end.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{mpsc, watch};
@@ -31,6 +32,7 @@ pub(super) struct Context {
     pub(super) temporary: Arc<TemporarySandboxes>,
     names: Arc<Mutex<HashMap<SandboxRef, String>>>,
     recent: Arc<Mutex<HashMap<SandboxRef, VecDeque<u64>>>>,
+    activity: Arc<AtomicU64>,
 }
 
 /// One lock per sandbox, for operations that must not overlap.
@@ -54,6 +56,7 @@ impl Context {
             temporary: Arc::default(),
             names: Arc::default(),
             recent: Arc::default(),
+            activity: Arc::default(),
         }
     }
 
@@ -114,6 +117,16 @@ impl Context {
     pub(super) fn recent_memory(&self, sandbox: &SandboxRef) -> Vec<u64> {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         recent.remove(sandbox).map(Vec::from).unwrap_or_default()
+    }
+
+    /// Notes that an engine told something, or cannot be heard any more.
+    pub(super) fn note_activity(&self) {
+        self.activity.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts what engines told: as long as it is the same, what they said before still holds.
+    pub(super) fn activity(&self) -> u64 {
+        self.activity.load(Ordering::Relaxed)
     }
 
     /// Tells the first trouble with the record; work goes on without it. Returns what there is.

@@ -7,11 +7,21 @@ use tokio::time::Instant;
 use super::Host;
 use super::context::Context;
 use super::reaper;
+use super::usage_snapshot::UsageSnapshot;
 use crate::domain::ReapRules;
-use crate::protocol::Event;
+use crate::protocol::{Event, Failure};
 
-/// Time between two looks.
+/// Time between two looks at the record.
 const PACE: Duration = Duration::from_secs(3);
+/// So long what the engine said is believed while it tells of nothing new.
+const BELIEVED: Duration = Duration::from_secs(30);
+
+/// What was seen last.
+struct Seen {
+    snapshot: UsageSnapshot,
+    activity: u64,
+    at: Instant,
+}
 
 /// Tells and reaps until the manager ends; an engine that is away is waited for.
 pub(super) async fn keep_telling(
@@ -21,8 +31,11 @@ pub(super) async fn keep_telling(
     reap_every: Option<Duration>,
 ) {
     let mut next_round = reap_every.map(|every| Instant::now() + every);
+    let mut seen = None;
     loop {
-        if let Ok(reap_statuses) = reaper::current_reap_statuses(context, host, rules).await {
+        seen = look(context, host, seen).await.ok();
+        if let Some(seen) = &seen {
+            let reap_statuses = seen.snapshot.reap_statuses(context, host, rules).await;
             let host = host.name.clone();
             context
                 .send(Event::ReapStatuses {
@@ -38,6 +51,22 @@ pub(super) async fn keep_telling(
             round(context, host, rules).await;
         }
         tokio::time::sleep(PACE).await;
+    }
+}
+
+/// Looks at the record, and asks the engine only when it has told something since.
+async fn look(context: &Context, host: &Host, seen: Option<Seen>) -> Result<Seen, Failure> {
+    let activity = context.activity();
+    match seen {
+        Some(seen) if seen.activity == activity && seen.at.elapsed() < BELIEVED => Ok(Seen {
+            snapshot: seen.snapshot.renewed(context, host).await,
+            ..seen
+        }),
+        _ => Ok(Seen {
+            snapshot: UsageSnapshot::take(context, host).await?,
+            activity,
+            at: Instant::now(),
+        }),
     }
 }
 

@@ -53,16 +53,6 @@ pub(super) async fn reap_statuses(
     Ok(Reply::ReapStatuses(seen.sandboxes, reap_statuses))
 }
 
-/// Tells how all sandboxes of a host stand.
-pub(super) async fn current_reap_statuses(
-    context: &Context,
-    host: &Host,
-    rules: &ReapRules,
-) -> Result<Vec<ReapStatus>, Failure> {
-    let seen = UsageSnapshot::take(context, host).await?;
-    Ok(seen.reap_statuses(context, host, rules).await)
-}
-
 /// Exempts a sandbox from reaping, or lets it be reaped again.
 pub(super) async fn pin(
     context: Context,

@@ -25,6 +25,7 @@ const OVERLAP: TimeDelta = TimeDelta::minutes(1);
 pub(super) struct UsageSnapshot {
     pub(super) now: Moment,
     pub(super) sandboxes: Vec<Sandbox>,
+    others: UsesByOthers,
     /// `None` if the store cannot be read: then nobody knows when anything was used.
     memory: Option<Memory>,
     busy: HashSet<SandboxId>,
@@ -45,19 +46,34 @@ impl UsageSnapshot {
         context.remember(&sandboxes);
         deaths::revive_started(context, host, past.iter()).await;
         let others = UsesByOthers::find(host, &sandboxes, past).await;
+        Ok(Self::on_record(context, host, sandboxes, others).await)
+    }
+
+    /// Looks at the record again, and believes what the engine told before.
+    pub(super) async fn renewed(self, context: &Context, host: &Host) -> Self {
+        runs::settle(context, host).await;
+        Self::on_record(context, host, self.sandboxes, self.others).await
+    }
+
+    async fn on_record(
+        context: &Context,
+        host: &Host,
+        sandboxes: Vec<Sandbox>,
+        others: UsesByOthers,
+    ) -> Self {
         let memory = record_uses(context, host, &sandboxes, &others).await;
-        let busy = busy(context, host).await.into_iter().chain(others.running);
-        Ok(Self {
+        let busy = busy(context, host).await.into_iter();
+        let busy = busy.chain(others.running.iter().cloned()).collect();
+        let released = context.options.store.released().await;
+        Self {
             now: Moment::now(),
             sandboxes,
+            others,
             memory,
-            busy: busy.collect(),
+            busy,
             reaps_foreign: context.options.reap_foreign,
-            released: context
-                .ok_or_warn(context.options.store.released().await)
-                .await
-                .unwrap_or_default(),
-        })
+            released: context.ok_or_warn(released).await.unwrap_or_default(),
+        }
     }
 
     /// Looks again at one of the sandboxes: the sandbox itself, and what the engine saw since the first look. An open run needs no look:
@@ -77,7 +93,8 @@ impl UsageSnapshot {
             now: Moment::now(),
             sandboxes,
             memory,
-            busy: others.running.into_iter().collect(),
+            busy: others.running.iter().cloned().collect(),
+            others,
             reaps_foreign: self.reaps_foreign,
             released: self.released.clone(),
         })
@@ -225,6 +242,7 @@ mod tests {
         let snapshot = UsageSnapshot {
             now: Moment::now(),
             sandboxes: Vec::new(),
+            others: UsesByOthers::default(),
             memory: None,
             busy: HashSet::new(),
             reaps_foreign: false,

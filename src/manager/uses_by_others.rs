@@ -19,6 +19,7 @@ pub(super) async fn past_events(host: &Host, since: DateTime<Utc>) -> Vec<Engine
 }
 
 /// What other tools did, as far as the engine saw it.
+#[derive(Debug, Default)]
 pub(super) struct UsesByOthers {
     /// When each sandbox was used last.
     pub(super) last: HashMap<SandboxId, DateTime<Utc>>,

@@ -79,6 +79,7 @@ async fn keep_watching(context: &Context, host: &Host, topic: &Topic, disks: &Di
             backoff.reset();
             down_since = None;
         }
+        context.note_activity();
         let since = *down_since.get_or_insert_with(Utc::now);
         let retry_in = backoff.next();
         tracing::warn!(host = %host.name, %why, ?retry_in, "the link is down");
@@ -145,12 +146,13 @@ impl Session<'_> {
                 () = settled(self.settle_at) => self.find_causes().await?,
                 Some(first) = self.samples.next(), if !self.samples.is_empty() => self.on_samples(first),
                 _ = news.tick(), if *self.topic == Topic::Events => self.tell_news().await,
-                _ = pulse.tick() => drop(self.host.engine.info().await?),
+                _ = pulse.tick() => self.host.engine.ping().await?,
             }
         }
     }
 
     async fn on_event(&mut self, event: EngineEvent) -> Result<()> {
+        self.context.note_activity();
         self.record_use(&event).await;
         let relist = event.what.changes_list();
         if *self.topic == Topic::Events {
@@ -185,6 +187,7 @@ impl Session<'_> {
 
     /// Tells the whole list, and samples what runs now.
     async fn relist(&mut self) -> Result<()> {
+        self.context.note_activity();
         let sandboxes = self.host.engine.list().await?;
         self.context.remember(&sandboxes);
         if *self.topic == Topic::Events {

@@ -8,15 +8,15 @@ use std::sync::{Arc, Mutex};
 
 use chrono::Utc;
 
-use crate::support::{Place, busybox};
+use crate::support::{Place, busybox, until};
+use crate::terminal::Terminal;
 
 /// Methods that a request may begin with.
 const METHODS: [&str; 5] = ["GET ", "POST ", "PUT ", "HEAD ", "DELETE "];
 
-/// A socket before the engine; it ends with the test.
+/// A socket before the engine, by which the programs of a place reach it; it ends with the test.
 struct Watched {
     place: Place,
-    socket: PathBuf,
     seen: Arc<Mutex<Vec<String>>>,
 }
 
@@ -39,19 +39,23 @@ impl Watched {
             }
         });
         Self {
-            place,
-            socket,
+            place: place.with("DOCKER_HOST", &format!("unix://{}", socket.display())),
             seen,
         }
     }
 
     /// Runs a verb that must succeed, and returns what it asked: method and path of each request.
     fn asks(&self, args: &[&str]) -> Vec<String> {
+        self.forget();
+        self.place.run(args).ok();
+        self.asked()
+    }
+
+    fn forget(&self) {
         self.seen.lock().unwrap().clear();
-        let address = format!("unix://{}", self.socket.display());
-        let mut command = self.place.command(args);
-        let output = command.env("DOCKER_HOST", address).output().unwrap();
-        assert!(output.status.success(), "{output:?}");
+    }
+
+    fn asked(&self) -> Vec<String> {
         self.seen.lock().unwrap().clone()
     }
 }
@@ -173,4 +177,29 @@ fn stats_on_this_machine_are_the_kernels() {
     let name = watched.place.sandbox(&[]);
     let asked = watched.asks(&["stats", &name]);
     assert_eq!(count(&asked, "/stats"), 0, "{asked:#?}");
+}
+
+#[test]
+#[ignore = "needs Docker: tests/run"]
+fn a_dashboard_at_rest_does_not_ask_for_the_list_again() {
+    let watched = Watched::docker();
+    let place = &watched.place;
+    let name = place.sandbox(&[]);
+    // So wide that the column with the pin has room.
+    let mut terminal = Terminal::start_by(place, &[], &[], (50, 220));
+    // What other processes put on record is seen, and the engine is left alone meanwhile.
+    for verb in ["pin", "unpin", "pin"] {
+        terminal.until_seen(&name);
+        let is_pinned = |terminal: &Terminal| terminal.screen().contains("pinned");
+        watched.forget();
+        place.run(&[verb, &name]).ok();
+        until("the record is seen", || {
+            is_pinned(&terminal) == (verb == "pin")
+        });
+    }
+    let asked = watched.asked();
+    let lists = asked.iter().filter(|one| one.contains("/containers/json"));
+    let of_all = lists.filter(|list| !list.contains("name"));
+    assert_eq!(of_all.count(), 0, "{}\n{asked:#?}", terminal.screen());
+    assert_eq!(count(&asked, "/events"), 0, "{asked:#?}");
 }

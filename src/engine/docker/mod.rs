@@ -142,6 +142,12 @@ impl Engine for DockerEngine {
         })
     }
 
+    async fn ping(&self) -> Result<()> {
+        let ping = self.client().await?.docker.ping().await;
+        ping.map(drop)
+            .map_err(|e| convert::error(&format!("connecting to {}", self.endpoint), e))
+    }
+
     async fn diagnose(&self) -> Vec<Check> {
         match self.client().await {
             Ok(client) => doctor::checks(client).await,
@@ -288,13 +294,8 @@ impl Engine for DockerEngine {
     }
 
     async fn events(&self) -> Result<BoxStream<'static, Result<EngineEvent>>> {
-        let client = self.client().await?;
-        client
-            .docker
-            .ping()
-            .await
-            .map_err(|e| convert::error(&format!("connecting to {}", self.endpoint), e))?;
-        Ok(events::stream(client, &self.visibility()))
+        self.ping().await?;
+        Ok(events::stream(self.client().await?, &self.visibility()))
     }
 
     async fn events_since(&self, since: DateTime<Utc>) -> Result<Vec<EngineEvent>> {

@@ -159,6 +159,7 @@ impl World {
         let open = self.store.runs(PLACE, &filter).await.expect("read");
         let busy = open.into_iter().map(|run| run.sandbox.id);
         UsageSnapshot {
+            others: super::UsesByOthers::default(),
             now: self.now(),
             sandboxes: self.sandboxes.values().cloned().collect(),
             memory: Some(self.store.memory(PLACE).await.expect("read")),

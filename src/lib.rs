@@ -144,10 +144,7 @@ fn start(cli: &Cli) -> anyhow::Result<u8> {
         return Ok(code);
     }
     cli::check_host(&cli.global)?;
-    let state = Paths::new(&options.environment).state_dir;
-    let state = create_private(&state, options.environment.uid())
-        .is_ok()
-        .then_some(state);
+    let state = open_state(&options.environment);
     // Opened before anything else: its thread works meanwhile. What is simulated leaves no trace.
     let lasting = state.as_deref();
     let store = Store::open(lasting.filter(|_| options.engine != Some(EngineKind::Demo)));
@@ -176,6 +173,18 @@ fn start(cli: &Cli) -> anyhow::Result<u8> {
     Ok(code)
 }
 
+/// Returns the state directory. Without one work goes on and nothing is kept; if it is there and not ours alone, that is said.
+fn open_state(environment: &Environment) -> Option<PathBuf> {
+    let state = Paths::new(environment).state_dir;
+    let opened = create_private(&state, environment.uid());
+    if let Err(failure) = &opened
+        && failure.kind == FailureKind::Refused
+    {
+        cli::warn(failure);
+    }
+    opened.is_ok().then_some(state)
+}
+
 /// A verb has one thing to do, and passing it between threads costs more than it saves; the dashboard must draw while the
 /// manager works.
 fn runtime(one_thread: bool) -> std::io::Result<tokio::runtime::Runtime> {
@@ -189,7 +198,14 @@ fn runtime(one_thread: bool) -> std::io::Result<tokio::runtime::Runtime> {
 
 /// Starts the manager, runs the verb, and sees the manager out.
 async fn serve(start: Start<'_>, verb: &Verb) -> Result<u8, Failure> {
-    let (host, config) = choose_engine(start.config, start.state.as_deref()).await?;
+    let chosen = choose_engine(start.config.clone(), start.state.as_deref()).await;
+    let (host, config) = match (chosen, verb) {
+        (Err(failure), Verb::Doctor) => {
+            let (config, options, global) = (&start.config, &start.options, start.global);
+            return Ok(cli::doctor_without_engine(config, options, failure, global));
+        }
+        (chosen, _) => chosen?,
+    };
     let handles_interrupt = matches!(
         verb,
         Verb::Exec(_) | Verb::Run(_) | Verb::Shell { .. } | Verb::Files(_) | Verb::Output { .. }

@@ -126,6 +126,5 @@ mod tests {
         assert_eq!(completed(&["sandtop", "--engine", "doc"]), ["docker"]);
         assert_eq!(completed(&["sandtop", "ls", "--engine", "lo"]), ["local"]);
         assert_eq!(completed(&["sandtop", "man", "exe"]), ["exec"]);
-        assert!(completed(&["sandtop", "kee"]).is_empty());
     }
 }

@@ -8,6 +8,7 @@ mod code_args;
 mod completions;
 mod cp;
 mod detach;
+mod doctor;
 mod env;
 mod exec;
 mod exit;
@@ -42,6 +43,7 @@ use clap::error::ErrorKind;
 
 pub use args::{Cli, Global, Verb};
 pub use completions::answer as answer_completion;
+pub use doctor::doctor_without_engine;
 
 use crate::config::{Config, LoadOptions};
 use crate::domain::{HostName, Owner, OwnerKind};
@@ -236,6 +238,11 @@ pub fn tell(text: &str) {
     print::note(text);
 }
 
+/// Tells the person of trouble that stops nothing.
+pub fn warn(failure: &Failure) {
+    print::notice(failure);
+}
+
 /// Runs a verb and gives its exit code.
 pub async fn run(cli: &mut CliContext, verb: &Verb, options: &LoadOptions) -> u8 {
     let outcome = dispatch(cli, verb, options).await;
@@ -298,7 +305,7 @@ async fn dispatch(cli: &mut CliContext, verb: &Verb, options: &LoadOptions) -> O
         Verb::Images => looking::images(cli).await,
         Verb::Events { follow, since } => watching::events(cli, *follow, *since).await,
         Verb::Cache(verb) => cache::run(cli, verb).await,
-        Verb::Doctor => settings::doctor(cli, options).await,
+        Verb::Doctor => doctor::doctor(cli, options).await,
         Verb::Selftest(args) => selftest::selftest(cli, args).await,
         Verb::Config(_)
         | Verb::Completions { .. }

@@ -42,6 +42,19 @@ impl Host {
 /// Longest wait for an engine that only has to look something up.
 pub(super) const LOOK_UP: Duration = Duration::from_secs(30);
 
+/// How long an engine may take to say that it is there, when somebody wants to leave.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
+
+/// Ends when no engine gives a sign of life; never, if one does.
+pub(super) async fn all_hang(hosts: &[Host]) {
+    let signs = hosts.iter().map(|host| host.engine.info());
+    let alive =
+        futures_util::future::join_all(signs.map(|sign| tokio::time::timeout(SIGN_OF_LIFE, sign)));
+    if alive.await.iter().any(Result::is_ok) {
+        std::future::pending::<()>().await;
+    }
+}
+
 /// Gives an engine call a limit of time.
 pub(super) async fn within<T>(
     limit: Duration,

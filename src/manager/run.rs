@@ -9,7 +9,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 
 use super::context::Context;
 use super::streams::{Input, NewStream, StreamTask, Streams};
-use super::{Host, Options, programs, watch as watching};
+use super::{Host, Options, host, programs, watch as watching};
 use crate::domain::{OwnerKind, RequestId, StreamId};
 use crate::protocol::{Event, Failure, FailureKind, Reply, Request, Topic};
 
@@ -68,19 +68,30 @@ impl Manager {
         self.wind_down().await;
     }
 
-    /// Tells the tasks to stop and waits for them, but not for ever.
+    /// Tells the tasks to stop and waits for them, but neither for ever nor for an engine that hangs.
     async fn wind_down(&mut self) {
         let _ = self.close.send(true);
+        let context = self.context.clone();
+        tokio::select! {
+            // First, because most often nothing is left to do, and then no engine has to be asked.
+            biased;
+            () = self.clean_up() => {}
+            () = host::all_hang(context.hosts()) => {
+                tracing::warn!("the engine hangs; what was under way was dropped");
+            }
+        }
+        self.tasks.shutdown().await;
+        self.release().await;
+    }
+
+    async fn clean_up(&mut self) {
         let drained = async { while self.tasks.join_next().await.is_some() {} };
         if tokio::time::timeout(CLEAN_UP, drained).await.is_err() {
-            tracing::warn!(
-                left = self.tasks.len(),
-                "tasks did not end in time and were dropped"
-            );
+            let left = self.tasks.len();
+            tracing::warn!(left, "tasks did not end in time and were dropped");
         }
         self.tasks.shutdown().await;
         programs::remove_temporary(&self.context).await;
-        self.release().await;
     }
 
     /// Records that this process ends in order, so that what it made is no orphan.

@@ -18,6 +18,7 @@ mod faults;
 mod figures;
 mod files;
 mod ground;
+mod hung;
 mod images;
 mod index;
 #[allow(dead_code, unreachable_pub)] // It is made for the other tests.

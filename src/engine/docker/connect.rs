@@ -12,10 +12,13 @@ use tokio::io::AsyncWriteExt;
 use super::attach::read_header;
 use super::kernel_stats::KernelGroups;
 use super::{Client, Endpoint, convert, foreign};
-use crate::engine::Result;
+use crate::engine::{EngineError, Result};
+use crate::protocol::FailureKind;
 
 /// Seconds to wait for an ordinary answer; a loaded engine may take long to start a container.
 const ANSWER_SECONDS: u64 = 60;
+/// Longest wait for the first answer, which costs an engine nothing.
+const GREETING: Duration = Duration::from_millis(2500);
 /// Ends the connection with the answer; what comes after the header is not read.
 const PING: &str = "GET /_ping HTTP/1.1\r\nHost: docker\r\nConnection: close\r\n\r\n";
 /// The header that says which version an engine speaks.
@@ -25,10 +28,8 @@ const VERSION_HEADER: &str = "api-version";
 pub(super) async fn connect(endpoint: &Endpoint) -> Result<Client> {
     let tried = format!("connecting to {endpoint}");
     let failed = |error| convert::error(&tried, error);
-    let docker = match agree(endpoint).await.map_err(failed)? {
-        Some(version) => client(endpoint, &version).map_err(failed)?,
-        None => negotiate(endpoint).await.map_err(failed)?,
-    };
+    let greeted = tokio::time::timeout(GREETING, greet(endpoint)).await;
+    let docker = greeted.map_err(|_| hangs(&tried))?.map_err(failed)?;
     let version = docker.client_version();
     let api_version = format!("{}.{}", version.major_version, version.minor_version);
     Ok(Client {
@@ -38,6 +39,22 @@ pub(super) async fn connect(endpoint: &Endpoint) -> Result<Client> {
         foreign: foreign::Foreign::default(),
         groups: KernelGroups::default(),
     })
+}
+
+/// Describes an engine that takes connections and says nothing.
+fn hangs(tried: &str) -> EngineError {
+    let waited = GREETING.as_secs_f64();
+    let message = format!("{tried}: the Docker engine does not answer (waited {waited} s)");
+    EngineError::new(FailureKind::Unreachable, message).with_hint(
+        "it hangs or is stopped: see its log and restart it, or set DOCKER_HOST to another one",
+    )
+}
+
+async fn greet(endpoint: &Endpoint) -> std::result::Result<Docker, Error> {
+    match agree(endpoint).await? {
+        Some(version) => client(endpoint, &version),
+        None => negotiate(endpoint).await,
+    }
 }
 
 fn client(endpoint: &Endpoint, version: &ClientVersion) -> std::result::Result<Docker, Error> {
@@ -60,13 +77,9 @@ async fn negotiate(endpoint: &Endpoint) -> std::result::Result<Docker, Error> {
 
 /// Asks which version the engine speaks, and returns the older one of that and ours; `None` if it does not say.
 async fn agree(endpoint: &Endpoint) -> std::result::Result<Option<ClientVersion>, Error> {
-    let asking = async {
-        let mut connection = endpoint.connect().await?;
-        connection.write_all(PING.as_bytes()).await?;
-        read_header(&mut connection, &mut BytesMut::new()).await
-    };
-    let answered = tokio::time::timeout(Duration::from_secs(ANSWER_SECONDS), asking).await;
-    let header = answered.map_err(|_| Error::RequestTimeoutError)??;
+    let mut connection = endpoint.connect().await?;
+    connection.write_all(PING.as_bytes()).await?;
+    let header = read_header(&mut connection, &mut BytesMut::new()).await?;
     Ok(spoken(&header).map(older_of_ours))
 }
 

@@ -120,7 +120,7 @@ impl EngineEnv<'_> {
         let state = self.state.ok_or_else(|| {
             let message = "the local engine has no folder to keep its sandboxes in";
             Failure::new(FailureKind::Denied, message)
-                .with_hint("make the state directory writable, or set XDG_STATE_HOME")
+                .with_hint("`sandtop doctor` says why the state directory cannot be used; or set XDG_STATE_HOME")
         })?;
         let why = format!("local: {why}");
         let engine = LocalEngine::new(name(), state, &self.scope, why);

@@ -1,8 +1,8 @@
 //! Where settings, state and cache live: the XDG folders, or one below `/tmp` for a process without a home.
 
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
@@ -11,6 +11,8 @@ use crate::text::safe_line;
 
 const APP: &str = "sandtop";
 const PRIVATE: u32 = 0o700;
+/// The rights of everybody but the owner.
+const OTHERS: u32 = 0o077;
 
 /// The places of one user.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,19 +43,26 @@ impl Paths {
     }
 }
 
-/// Makes a folder, with those above it, that only its owner can read.
+/// Makes a folder, with those above it, that nobody else can use; one that others can use, or could have filled, is refused.
 ///
-/// Below `/tmp` others could have made the top folder first; one that is not ours is refused.
+/// What lies in it may have been made by programs that cared less; since nobody else got there, taking away the rights of others
+/// is all that it needs.
 ///
 /// # Errors
-/// The folder cannot be made, or belongs to someone else.
+/// The folder cannot be made (whatever kind), or it or something in it is not ours alone (`Refused`).
 pub fn create_private(dir: &Path, uid: u32) -> Result<(), Failure> {
     let top = shared_top(uid);
     if dir.starts_with(&top) {
         make(&top)?;
-        check_owner(&top, uid)?;
+        check_private(&top, uid)?;
     }
-    make(dir)
+    make(dir)?;
+    check_private(dir, uid)?;
+    let entries = fs::read_dir(dir).map_err(|error| cannot_make(dir, &error))?;
+    for entry in entries.flatten() {
+        take_rights_of_others(&entry.path(), uid)?;
+    }
+    Ok(())
 }
 
 /// Returns the home, if it is known and can be meant.
@@ -76,16 +85,57 @@ fn make(dir: &Path) -> Result<(), Failure> {
     made.map_err(|error| cannot_make(dir, &error))
 }
 
-fn check_owner(dir: &Path, uid: u32) -> Result<(), Failure> {
+fn check_private(dir: &Path, uid: u32) -> Result<(), Failure> {
     let found = fs::symlink_metadata(dir).map_err(|error| cannot_make(dir, &error))?;
-    let is_shared = found.mode() & 0o077 != 0;
-    if found.is_dir() && found.uid() == uid && !is_shared {
-        return Ok(());
+    if !found.is_dir() {
+        return Err(refused(
+            dir,
+            "is no folder but a link or file",
+            "take it away",
+        ));
     }
-    let shown = safe_line(dir.as_os_str().as_encoded_bytes());
-    let message = format!("{shown} can be used by others, so nothing is kept in it");
-    Err(Failure::new(FailureKind::Denied, message)
-        .with_hint("set HOME or XDG_STATE_HOME and XDG_CACHE_HOME to folders of your own"))
+    if found.uid() != uid {
+        return Err(belongs_to_another(dir, found.uid()));
+    }
+    if found.mode() & OTHERS != 0 {
+        let mend = format!("see what others left there, then: chmod go= {}", shown(dir));
+        return Err(refused(dir, "can be used by other users", &mend));
+    }
+    Ok(())
+}
+
+/// Takes away what others may do with something in a folder that they cannot reach.
+fn take_rights_of_others(path: &Path, uid: u32) -> Result<(), Failure> {
+    // Gone again, or nothing that rights could be taken from: both are nobody's danger.
+    let Ok(found) = fs::symlink_metadata(path) else {
+        return Ok(());
+    };
+    if found.uid() != uid {
+        return Err(belongs_to_another(path, found.uid()));
+    }
+    if found.mode() & OTHERS != 0 && !found.is_symlink() {
+        let own = Permissions::from_mode(found.mode() & 0o7777 & !OTHERS);
+        let _ = fs::set_permissions(path, own);
+    }
+    Ok(())
+}
+
+fn belongs_to_another(path: &Path, owner: u32) -> Failure {
+    let mend = format!(
+        "run `sudo -H`, or set XDG_STATE_HOME to a folder of your own, or: chown -R {} {}",
+        "$(id -u)",
+        shown(path)
+    );
+    refused(path, &format!("belongs to user {owner}"), &mend)
+}
+
+fn refused(path: &Path, why: &str, mend: &str) -> Failure {
+    let message = format!("{} {why}, so nothing is kept there", shown(path));
+    Failure::new(FailureKind::Refused, message).with_hint(mend)
+}
+
+fn shown(path: &Path) -> String {
+    safe_line(path.as_os_str().as_encoded_bytes())
 }
 
 fn cannot_make(dir: &Path, error: &io::Error) -> Failure {
@@ -94,14 +144,12 @@ fn cannot_make(dir: &Path, error: &io::Error) -> Failure {
         io::ErrorKind::StorageFull => FailureKind::NoSpace,
         _ => FailureKind::Internal,
     };
-    let shown = safe_line(dir.as_os_str().as_encoded_bytes());
-    Failure::new(kind, format!("making the folder {shown} failed: {error}"))
+    let message = format!("making the folder {} failed: {error}", shown(dir));
+    Failure::new(kind, message)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
     fn paths(variables: &[(&str, &str)]) -> [Option<String>; 3] {
@@ -149,28 +197,60 @@ mod tests {
         assert_eq!(paths(&[("HOME", "me")]), homeless);
     }
 
+    fn ours() -> u32 {
+        rustix::process::getuid().as_raw()
+    }
+
+    fn set_mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, Permissions::from_mode(mode)).expect("set");
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).expect("there").mode() & 0o777
+    }
+
     #[test]
     fn private_folders_are_made_for_one() {
         let dir = tempfile::tempdir().expect("a folder");
         let deep = dir.path().join("a/b");
-        create_private(&deep, 7).expect("made");
-        create_private(&deep, 7).expect("there already");
-        let mode = fs::metadata(&deep).expect("there").mode();
-        assert_eq!(mode & 0o777, PRIVATE);
+        create_private(&deep, ours()).expect("made");
+        create_private(&deep, ours()).expect("there already");
+        assert_eq!(mode(&deep), PRIVATE);
     }
 
     #[test]
-    fn folders_of_others_are_refused() {
+    fn folders_that_others_can_use_are_refused() {
         let dir = tempfile::tempdir().expect("a folder");
-        fs::set_permissions(dir.path(), fs::Permissions::from_mode(PRIVATE)).expect("set");
-        let ours = fs::metadata(dir.path()).expect("there").uid();
-        assert_eq!(check_owner(dir.path(), ours), Ok(()));
-        let refused = check_owner(dir.path(), ours + 1).map_err(|failure| failure.kind);
-        assert_eq!(refused, Err(FailureKind::Denied));
+        let folder = dir.path().join("state");
+        create_private(&folder, ours()).expect("made");
+        let refusal = |uid| create_private(&folder, uid).map_err(|failure| failure.kind);
+        assert_eq!(refusal(ours() + 1), Err(FailureKind::Refused));
+        for open in [0o750, 0o701, 0o777] {
+            set_mode(&folder, open);
+            assert_eq!(refusal(ours()), Err(FailureKind::Refused), "{open:o}");
+            assert_eq!(
+                mode(&folder),
+                open,
+                "nothing is changed behind the user's back"
+            );
+        }
+        set_mode(&folder, PRIVATE);
         let link = dir.path().join("link");
-        std::os::unix::fs::symlink(dir.path(), &link).expect("a link");
-        assert!(check_owner(&link, ours).is_err());
-        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o770)).expect("set");
-        assert!(check_owner(dir.path(), ours).is_err());
+        std::os::unix::fs::symlink(&folder, &link).expect("a link");
+        assert!(check_private(&link, ours()).is_err());
+    }
+
+    #[test]
+    fn what_lies_in_a_private_folder_loses_the_rights_of_others() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let folder = dir.path().join("state");
+        create_private(&folder, ours()).expect("made");
+        let (file, inner) = (folder.join("store.db"), folder.join("slots"));
+        fs::write(&file, "x").expect("a file");
+        fs::create_dir(&inner).expect("a folder");
+        set_mode(&file, 0o644);
+        set_mode(&inner, 0o755);
+        create_private(&folder, ours()).expect("mended");
+        assert_eq!((mode(&file), mode(&inner)), (0o600, 0o700));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,8 @@ const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), include_str!("lives.s
 pub(super) fn file(path: &Path) -> rusqlite::Result<Connection> {
     // Turning on the log cannot wait for other processes by itself; and of two that migrate, one would fail.
     let turn = lock(path);
+    // SQLite gives its other files the rights of this one.
+    drop(private().append(true).open(path));
     let opened = Connection::open(path).and_then(|connection| {
         connection.busy_timeout(PATIENCE)?;
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 200;")?;
@@ -62,9 +65,17 @@ fn read_only(path: &Path) -> rusqlite::Result<Connection> {
     open("mode=ro").or_else(|_| open("immutable=1"))
 }
 
+/// Opens or makes a file that is nobody else's business.
+fn private() -> fs::OpenOptions {
+    let mut options = File::options();
+    options.create(true).mode(0o600);
+    options
+}
+
 /// Waits for our turn to open; a lock that cannot be had costs nothing but safety against a rare race.
 fn lock(path: &Path) -> Option<File> {
-    let file = File::create(path.with_extension("lock")).ok()?;
+    let path = path.with_extension("lock");
+    let file = private().write(true).open(path).ok()?;
     let end = Instant::now() + PATIENCE;
     loop {
         match file.try_lock() {

@@ -27,6 +27,7 @@ mod layout;
 mod manual;
 mod packages;
 mod panes;
+mod private;
 mod pty;
 mod reaping;
 mod relay;

@@ -182,6 +182,7 @@ fn run_fields(end: &ExecEnd, took: Duration) -> Map<String, Value> {
         "peak_memory_bytes": end.peak_memory_bytes,
         "cpu_time_ms": end.cpu_time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
         "source": "cli",
+        "by": identity::owner(crate::domain::OwnerKind::Cli).in_full(),
     });
     match value {
         Value::Object(fields) => fields,

@@ -178,6 +178,7 @@ fn report_denied(cli: &CliContext, source: &Source, findings: &[Finding]) -> Out
             "run": null, "sandbox": null, "status": "denied", "exit_code": null, "signal": null,
             "stdout": "", "stderr": "", "truncated": {"stdout": 0, "stderr": 0},
             "duration_ms": 0, "peak_memory_bytes": null, "source": "cli",
+            "by": identity::owner(crate::domain::OwnerKind::Cli).in_full(),
             "language": source.language.name(), "deps": [], "deps_cache": "none", "findings": findings,
         }))?,
         Format::Text => {

@@ -90,6 +90,7 @@ pub(super) fn fields(run: &Run) -> Map<String, Value> {
         "language": run.code.as_ref().map(|code| &code.language),
         "session": run.session,
         "source": run.source,
+        "by": run.owner.in_full(),
         "detached": run.tie == Tie::Detached,
         "started_at": views::time(run.started_at),
         "ended_at": result.map(|result| views::time(result.at)),

@@ -118,7 +118,12 @@ pub(super) async fn create(cli: &mut CliContext, args: &CreateArgs) -> Outcome<u
         other => return Err(unexpected(&other).into()),
     };
     match cli.format {
-        Format::Json => print::json(&views::sandbox(&made, None))?,
+        Format::Json => {
+            // Without it the rest of what was made is still true.
+            let (_, all) = super::reap::reap_statuses(cli).await.unwrap_or_default();
+            let own = all.iter().find(|one| one.sandbox == made.reference);
+            print::json(&views::sandbox(&made, own))?;
+        }
         Format::Text => print::line(&made.name)?,
     }
     Ok(exit::OK)

@@ -281,3 +281,30 @@ fn what_is_stopped_is_reaped_in_its_time() {
     place.run(&["reap", "--idle", "0"]).ok();
     assert_eq!(place.json_ok(&["ls", "--all"]), json!([]));
 }
+
+#[test]
+fn what_create_and_runs_say_is_what_the_lists_say() {
+    let place = Place::local();
+    let made = place.json_ok(&["create", "a"]);
+    let left = made["reap_in_s"].as_u64().unwrap();
+    assert!((3500..=3600).contains(&left), "{made}");
+    assert_eq!(made["busy"], false);
+    let ran = place.json(&["exec", "a", "--", "true"]).1;
+    let listed = place.json_ok(&["runs"]);
+    let known = one_run(&listed);
+    let fields = "run sandbox status exit_code signal truncated duration_ms peak_memory_bytes started_at source by";
+    for field in fields.split(' ') {
+        assert!(known.get(field).is_some(), "{field} in {known}");
+        assert!(ran.get(field).is_some(), "{field} in {ran}");
+    }
+    assert!(
+        known["by"].as_str().is_some_and(|by| by.contains("cli")),
+        "{known}"
+    );
+}
+
+fn one_run(list: &Value) -> Value {
+    let all = list.as_array().unwrap();
+    assert_eq!(all.len(), 1, "{list}");
+    all[0].clone()
+}

@@ -65,6 +65,7 @@ fn apply_silently(state: &mut AppState, intent: Intent) {
             then,
         } => state.confirm(question, &button, then),
         Intent::ToggleColumn(column) => state.sandboxes.toggle_column(column),
+        Intent::RememberPaused(paused) => state.sandboxes.remember_paused(paused),
         Intent::CloseBuffer => state.editor.close_current(),
         Intent::AskHowToRun { code, language } => {
             let form = RunForm::new(code, language, &state.last_run);

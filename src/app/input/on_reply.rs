@@ -12,7 +12,7 @@ use crate::app::overlays::reap::{ReapPreview, describe_reaped};
 use crate::app::pending::Pending;
 use crate::app::{AppState, Effect, Tone};
 use crate::domain::{EngineEvent, Image, Reaped, RequestId, Run, SandboxRef, StreamId};
-use crate::protocol::{Failure, FailureKind, Leftover, Reply};
+use crate::protocol::{Command, Failure, FailureKind, Leftover, Reply};
 
 /// Takes a reply.
 pub(crate) fn reply(
@@ -52,12 +52,25 @@ fn route(state: &mut AppState, pending: Pending, outcome: Result<Reply, Failure>
         ReplyTo::BeforeLoad(sandbox, path) => edit_file::before_load(state, sandbox, path, outcome),
         ReplyTo::Stream(stream) => opened(state, stream, outcome),
         ReplyTo::Input(stream) => input_taken(state, stream),
+        ReplyTo::Acted => acted(state, &outcome, &label),
         ReplyTo::Inspect { sandbox, part } => inspected(state, &sandbox, part, outcome),
         reply_to => match outcome {
             Ok(reply) => succeeded(state, reply_to, reply, &label),
             Err(failure) => failed(state, &reply_to, &failure, &label),
         },
     }
+}
+
+/// Says how a change went; after the last one under way the list is read again, so that nothing older is believed.
+fn acted(state: &mut AppState, outcome: &Result<Reply, Failure>, label: &str) -> Vec<Effect> {
+    match outcome {
+        Ok(_) => state.say(Tone::Good, format!("Done: {label}.")),
+        Err(failure) => state.complain(failure),
+    }
+    if state.pending.any(|other| *other == ReplyTo::Acted) {
+        return Vec::new();
+    }
+    vec![state.submit(Command::Refresh, "", ReplyTo::Quiet)]
 }
 
 /// Takes the success of what only complains when it fails.

@@ -68,6 +68,8 @@ pub enum Intent {
         /// What to do on yes.
         then: Vec<Intent>,
     },
+    /// Remember which sandboxes are paused all at once, so that these and no others are resumed all at once.
+    RememberPaused(Vec<SandboxRef>),
     /// Make a sandbox.
     Create(Box<SandboxSpec>),
     /// Show or hide a column of the list.

@@ -15,6 +15,8 @@ pub enum ReplyTo {
     Quiet,
     /// Nobody; success is worth a word too.
     Told,
+    /// The list, which is read again: what one asked for oneself is seen as it is.
+    Acted,
     /// The list, which selects the new sandbox.
     NewSandbox,
     /// The files pane.

@@ -52,6 +52,8 @@ pub struct SandboxesState {
     hidden: BTreeSet<Column>,
     usage: Usage,
     reap_statuses: ReapStatuses,
+    /// What was paused all at once.
+    paused_at_once: BTreeSet<SandboxRef>,
     /// What it is sorted by.
     pub column: Column,
     /// Largest or last first?
@@ -75,6 +77,7 @@ impl Default for SandboxesState {
             hidden: BTreeSet::new(),
             usage: Usage::default(),
             reap_statuses: ReapStatuses::default(),
+            paused_at_once: BTreeSet::new(),
             column: Column::Age,
             descending: false,
             show_all: true,

@@ -7,7 +7,7 @@ use crate::keymap::Action;
 use crate::protocol::{Command, LifecycleOp as Act};
 
 impl SandboxesState {
-    pub(super) fn intents(&self, action: Action) -> Vec<Intent> {
+    pub(super) fn intents(&mut self, action: Action) -> Vec<Intent> {
         match action {
             Action::Start => self.act(Act::Start),
             Action::Stop => self.confirm(Act::Stop, "Its processes end; its files stay."),
@@ -144,7 +144,7 @@ pub(super) fn submit(sandbox: &Sandbox, action: Act) -> Intent {
             action,
         },
         label: format!("{verb} {}", sandbox.name),
-        reply_to: ReplyTo::Told,
+        reply_to: ReplyTo::Acted,
     }
 }
 

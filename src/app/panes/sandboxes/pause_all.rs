@@ -3,7 +3,7 @@
 use super::SandboxesState;
 use super::intents::submit;
 use crate::app::intent::{Intent, Tone};
-use crate::domain::{Phase, Sandbox};
+use crate::domain::{Phase, Sandbox, SandboxRef};
 use crate::protocol::LifecycleOp as Act;
 
 impl SandboxesState {
@@ -18,20 +18,46 @@ impl SandboxesState {
                 "Pause all {count} running sandboxes? Nothing goes on in them until you resume them."
             ),
         };
+        let paused = running.iter().map(|sandbox| sandbox.reference.clone());
+        let mut then = vec![Intent::RememberPaused(paused.collect())];
+        then.extend(each(&running, Act::Pause));
         vec![Intent::Confirm {
             question,
             button: "Pause".to_owned(),
-            then: each(&running, Act::Pause),
+            then,
         }]
     }
 
-    /// Resumes everything of ours that is paused; nothing is lost by that, so nobody is asked.
-    pub(super) fn resume_all(&self) -> Vec<Intent> {
-        let paused = self.ours(Phase::Paused);
-        if paused.is_empty() {
-            return tell("No sandbox of ours is paused.");
+    /// Remembers what is being paused at once, with what was before and is still paused.
+    pub fn remember_paused(&mut self, paused: Vec<SandboxRef>) {
+        self.paused_at_once.extend(paused);
+    }
+
+    /// Resumes what was paused at once, also what is only on its way there: the manager does one after the other. Anything else
+    /// somebody paused for a reason, so that is asked about.
+    pub(super) fn resume_all(&mut self) -> Vec<Intent> {
+        let at_once = std::mem::take(&mut self.paused_at_once);
+        let at_once = at_once
+            .iter()
+            .filter_map(|reference| self.rows.get(reference));
+        let at_once: Vec<&Sandbox> = at_once
+            .map(|row| &row.sandbox)
+            .filter(|sandbox| sandbox.phase.is_live())
+            .collect();
+        if !at_once.is_empty() {
+            return each(&at_once, Act::Resume);
         }
-        each(&paused, Act::Resume)
+        let paused = self.ours(Phase::Paused);
+        let question = match paused.len() {
+            0 => return tell("No sandbox of ours is paused."),
+            1 => "One sandbox is paused, not by pausing all. Resume it?".to_owned(),
+            count => format!("{count} sandboxes are paused, not by pausing all. Resume them?"),
+        };
+        vec![Intent::Confirm {
+            question,
+            button: "Resume".to_owned(),
+            then: each(&paused, Act::Resume),
+        }]
     }
 
     fn ours(&self, phase: Phase) -> Vec<&Sandbox> {
@@ -90,15 +116,58 @@ mod tests {
     }
 
     #[test]
-    fn what_is_paused_is_resumed_at_once() {
+    fn only_what_was_paused_at_once_is_resumed_at_once_and_also_what_is_not_seen_paused_yet() {
         let mut app = App::with(120, 40, &["a"]);
         app.keys("T");
         assert_eq!(acts(&mut app), []);
-        let mut paused = sandbox("a");
-        paused.phase = Phase::Paused;
-        app.list(vec![paused, sandbox("b")]);
+        let mut before = sandbox("before");
+        before.phase = Phase::Paused;
+        app.list(vec![sandbox("a"), sandbox("b"), before.clone()]);
+        app.keys("F y");
+        let paused = [(id("a"), Act::Pause), (id("b"), Act::Pause)];
+        assert_eq!(acts(&mut app), paused);
+        // One is told to be paused by now, of the other nothing was heard.
+        let now = Sandbox {
+            phase: Phase::Paused,
+            ..sandbox("a")
+        };
+        app.list(vec![now, sandbox("b"), before.clone()]);
         app.keys("T");
-        assert_eq!(acts(&mut app), [(id("a"), Act::Resume)]);
+        let resumed = [(id("a"), Act::Resume), (id("b"), Act::Resume)];
+        assert_eq!(acts(&mut app), resumed);
+        app.list(vec![sandbox("a"), sandbox("b"), before]);
+        app.keys("T");
+        assert_eq!(acts(&mut app), [], "somebody paused it for a reason");
+        assert!(
+            app.screen().contains("not by pausing all"),
+            "{}",
+            app.screen()
+        );
+        app.keys("y");
+        assert_eq!(acts(&mut app), [(id("before"), Act::Resume)]);
+    }
+
+    #[test]
+    fn the_list_is_read_again_after_the_last_of_ones_own_changes() {
+        let mut app = App::with(120, 40, &["a", "b"]);
+        app.keys("F y");
+        let requests = app.requests();
+        let acts = requests
+            .iter()
+            .filter(|r| matches!(r.command, Command::Act { .. }));
+        let ids: Vec<_> = acts.map(|request| request.id).collect();
+        let refreshes = |app: &mut App| {
+            let commands = app.commands();
+            commands.iter().filter(|c| **c == Command::Refresh).count()
+        };
+        let answer = |app: &mut App, request| {
+            let outcome = Ok(crate::protocol::Reply::Done);
+            app.engine(crate::protocol::Event::Replied { request, outcome });
+        };
+        answer(&mut app, ids[0]);
+        assert_eq!(refreshes(&mut app), 0, "another is under way");
+        answer(&mut app, ids[1]);
+        assert_eq!(refreshes(&mut app), 1);
     }
 
     fn in_phase(phase: Phase) -> Sandbox {

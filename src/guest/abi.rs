@@ -86,6 +86,7 @@ pub(crate) const MADV_DONTNEED: c_int = 4;
 pub(crate) const SC_PAGESIZE: c_int = 30;
 
 pub(crate) const AF_INET: c_int = 2;
+pub(crate) const AF_NETLINK: c_int = 16;
 pub(crate) const AF_PACKET: c_int = 17;
 pub(crate) const AF_ALG: c_int = 38;
 pub(crate) const AF_VSOCK: c_int = 40;
@@ -93,6 +94,9 @@ pub(crate) const SOCK_STREAM: c_int = 1;
 pub(crate) const SOCK_DGRAM: c_int = 2;
 pub(crate) const SOCK_RAW: c_int = 3;
 pub(crate) const SOCK_SEQPACKET: c_int = 5;
+pub(crate) const IPPROTO_ICMP: c_int = 1;
+/// For netlink: asks about sockets. No crate that is here has it.
+pub(crate) const NETLINK_SOCK_DIAG: c_int = 4;
 pub(crate) const SOCK_CLOEXEC: c_int = O_CLOEXEC;
 pub(crate) const SOL_SOCKET: c_int = 1;
 pub(crate) const SCM_RIGHTS: c_int = 1;

@@ -21,6 +21,8 @@ const ALLOW: u32 = 0x7fff_0000;
 const KILL: u32 = 0x8000_0000;
 const ERROR: u32 = 0x0005_0000;
 const NOT_PERMITTED: u32 = ERROR | super::NOT_PERMITTED as u32;
+/// The call is not made, and its caller hears that all went well.
+const DONE_NOTHING: u32 = ERROR;
 const NO_MEMORY: u32 = ERROR | 12;
 const NO_SUCH_CALL: u32 = ERROR | super::NO_SUCH_CALL as u32;
 
@@ -29,10 +31,16 @@ const NUMBER: u32 = 0;
 const ARCH: u32 = 4;
 const ARGUMENTS: u32 = 16;
 const SECOND_ARGUMENT: u32 = ARGUMENTS + 8;
+const THIRD_ARGUMENT: u32 = ARGUMENTS + 16;
 const UPPER_HALF: u32 = 4;
 
 /// The largest segment of shared memory where nobody would count them: all that there can be are 64 MiB.
 const LARGEST_SEGMENT: u32 = 16 << 10;
+
+/// Options of sockets that set their buffers: plain, and by force.
+const BUFFER_OPTIONS: [u32; 4] = [7, 8, 32, 33];
+/// What these options are about.
+const SOCKET_LEVEL: u32 = 1;
 
 /// Writes the program, eight bytes an instruction.
 pub(in crate::engine) fn program(memory: Memory) -> Vec<u8> {
@@ -47,17 +55,7 @@ pub(in crate::engine) fn program(memory: Memory) -> Vec<u8> {
         program.when(condition.call.number, |inner| inner.check(condition));
     }
     if memory == Memory::Watched {
-        program.when(libc::SYS_memfd_create, |inner| {
-            inner.step(RETURN, 0, 0, NO_SUCH_CALL);
-        });
-        program.when(libc::SYS_shmget, |inner| {
-            inner.step(LOAD, 0, 0, SECOND_ARGUMENT + UPPER_HALF);
-            inner.step(IF_EQUAL, 0, 2, 0);
-            inner.step(LOAD, 0, 0, SECOND_ARGUMENT);
-            inner.step(IF_AT_LEAST, 0, 1, LARGEST_SEGMENT + 1);
-            inner.step(RETURN, 0, 0, NO_MEMORY);
-            inner.step(RETURN, 0, 0, ALLOW);
-        });
+        program.limit_hidden_memory();
     }
     for call in DANGEROUS {
         program.answer(*call, NOT_PERMITTED);
@@ -91,6 +89,33 @@ impl Program {
         let length = u8::try_from(inner.0.len() / 8).unwrap_or(u8::MAX);
         self.step(IF_EQUAL, 0, length, number(call));
         self.0.extend(inner.0);
+    }
+
+    /// Keeps memory that belongs to no process small, where somebody has to look for it.
+    fn limit_hidden_memory(&mut self) {
+        self.when(libc::SYS_memfd_create, |inner| {
+            inner.step(RETURN, 0, 0, NO_SUCH_CALL);
+        });
+        self.when(libc::SYS_shmget, |inner| {
+            inner.step(LOAD, 0, 0, SECOND_ARGUMENT + UPPER_HALF);
+            inner.step(IF_EQUAL, 0, 2, 0);
+            inner.step(LOAD, 0, 0, SECOND_ARGUMENT);
+            inner.step(IF_AT_LEAST, 0, 1, LARGEST_SEGMENT + 1);
+            inner.step(RETURN, 0, 0, NO_MEMORY);
+            inner.step(RETURN, 0, 0, ALLOW);
+        });
+        // Sockets keep the buffers that they have. Programs ask for others as a wish, which the kernel may cut already.
+        self.when(libc::SYS_setsockopt, |inner| {
+            inner.step(LOAD, 0, 0, SECOND_ARGUMENT);
+            inner.step(IF_EQUAL, 1, 0, SOCKET_LEVEL);
+            inner.step(RETURN, 0, 0, ALLOW);
+            inner.step(LOAD, 0, 0, THIRD_ARGUMENT);
+            for option in BUFFER_OPTIONS {
+                inner.step(IF_EQUAL, 0, 1, option);
+                inner.step(RETURN, 0, 0, DONE_NOTHING);
+            }
+            inner.step(RETURN, 0, 0, ALLOW);
+        });
     }
 
     /// Adds the answer to a call, whatever its arguments.
@@ -134,10 +159,18 @@ mod tests {
 
     /// Runs the program as the kernel would.
     fn answer(architecture: u32, call: u32, first: u32, second: u64) -> u32 {
-        answer_of(&program(Memory::Counted), architecture, call, first, second)
+        let program = program(Memory::Counted);
+        answer_of(&program, architecture, call, first, second, 0)
     }
 
-    fn answer_of(program: &[u8], architecture: u32, call: u32, first: u32, second: u64) -> u32 {
+    fn answer_of(
+        program: &[u8],
+        architecture: u32,
+        call: u32,
+        first: u32,
+        second: u64,
+        third: u32,
+    ) -> u32 {
         let half = |bits: u64| u32::try_from(bits & 0xffff_ffff).unwrap_or(0);
         let mut steps = program.as_chunks::<8>().0.iter();
         let mut loaded = 0;
@@ -150,6 +183,7 @@ mod tests {
                         ARCH => architecture,
                         ARGUMENTS => first,
                         SECOND_ARGUMENT => half(second),
+                        THIRD_ARGUMENT => third,
                         _ => half(second >> 32),
                     };
                     continue;
@@ -208,9 +242,25 @@ mod tests {
             (libc::SYS_shmget, 1 << 32, NO_MEMORY),
             (libc::SYS_read, 1 << 40, ALLOW),
         ] {
-            let answered = answer_of(&watched, ARCHITECTURE, number(call), 0, size);
+            let answered = answer_of(&watched, ARCHITECTURE, number(call), 0, size, 0);
             assert_eq!(answered, expected, "call {call}, {size}");
             assert_eq!(here(call, 0, size), ALLOW, "call {call}, {size}");
+        }
+    }
+
+    #[test]
+    fn buffers_of_sockets_stay_as_they_are_where_somebody_has_to_count_them() {
+        let watched = program(Memory::Watched);
+        let set = number(libc::SYS_setsockopt);
+        for (level, option, expected) in [
+            (libc::SOL_SOCKET, libc::SO_SNDBUF, DONE_NOTHING),
+            (libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, DONE_NOTHING),
+            (libc::SOL_SOCKET, libc::SO_KEEPALIVE, ALLOW),
+            (libc::IPPROTO_TCP, libc::SO_SNDBUF, ALLOW),
+        ] {
+            let (level, option) = (u64::from(level.unsigned_abs()), option.unsigned_abs());
+            let answered = answer_of(&watched, ARCHITECTURE, set, 3, level, option);
+            assert_eq!(answered, expected, "{level} {option}");
         }
     }
 

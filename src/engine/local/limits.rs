@@ -3,6 +3,7 @@
 use super::cgroups::Cgroups;
 use super::record::Record;
 use super::users;
+use crate::domain::Network;
 
 /// Tells how much memory this machine has.
 pub(super) fn machine_memory() -> u64 {
@@ -18,12 +19,18 @@ pub(super) fn gaps(record: &Record, cgroups: &Cgroups) -> Vec<String> {
     } else {
         "no cgroup delegation"
     };
+    // With the host's network they would be everybody's.
+    let sockets = if record.asked.network == Network::None {
+        "counts what sockets hold"
+    } else {
+        "does not count what sockets hold"
+    };
     let weak = |asked: bool, controller: &str| asked && !cgroups.has(controller);
     let checks = [
         (
             weak(limits.memory_bytes.is_some(), "memory"),
             format!(
-                "memory limit not enforced by the kernel: {why}; a watcher kills the largest process instead, and memory without a process (memfd_create) is refused"
+                "memory limit not enforced by the kernel: {why}; a watcher kills the largest process instead, {sockets}, and refuses memory without a process (memfd_create); what pipes hold is not counted"
             ),
         ),
         (

@@ -126,6 +126,8 @@ fn files_sockets_and_terminals_are_those_of_the_kernel() {
         O_PATH => libc::O_PATH,
         O_NOFOLLOW => libc::O_NOFOLLOW,
         AF_INET => libc::AF_INET,
+        AF_NETLINK => libc::AF_NETLINK,
+        IPPROTO_ICMP => libc::IPPROTO_ICMP,
         AF_PACKET => libc::AF_PACKET,
         AF_ALG => libc::AF_ALG,
         AF_VSOCK => libc::AF_VSOCK,

@@ -28,13 +28,13 @@ pub(super) fn attempts() -> Vec<Attempt<'static>> {
     let plain: [(&str, fn() -> bool); 16] = [
         ("io_uring_setup", io_uring),
         ("socket of a hypervisor (AF_VSOCK)", || {
-            kernel::make_socket(AF_VSOCK, SOCK_STREAM).is_ok()
+            kernel::make_socket(AF_VSOCK, SOCK_STREAM, 0).is_ok()
         }),
         ("socket into the kernel's ciphers (AF_ALG)", || {
-            kernel::make_socket(AF_ALG, abi::SOCK_SEQPACKET).is_ok()
+            kernel::make_socket(AF_ALG, abi::SOCK_SEQPACKET, 0).is_ok()
         }),
         ("socket for raw packets (AF_PACKET)", || {
-            kernel::make_socket(AF_PACKET, abi::SOCK_RAW).is_ok()
+            kernel::make_socket(AF_PACKET, abi::SOCK_RAW, 0).is_ok()
         }),
         ("ptrace", || {
             succeeds(call::PTRACE, [PTRACE_TRACEME, 0, 0, 0])

@@ -124,7 +124,7 @@ fn privileges() -> Vec<Attempt<'static>> {
             kernel::raise_priority().is_ok()
         }),
         Attempt::new(Wall::Privileges, "a raw socket", |_| {
-            kernel::make_socket(abi::AF_INET, abi::SOCK_RAW).is_ok()
+            kernel::make_socket(abi::AF_INET, abi::SOCK_RAW, abi::IPPROTO_ICMP).is_ok()
         }),
     ];
     if sys::uid() == 0 {

@@ -16,6 +16,7 @@ mod outside;
 mod paused_zygote;
 mod requests;
 mod root;
+mod socket_memory;
 mod streams;
 mod watch;
 mod zygote;
@@ -172,6 +173,8 @@ impl Keeper {
             self.namespaces.extend(fds);
             match ZygoteAnswer::parse(&line) {
                 Some(ZygoteAnswer::NeedsIds) => self.map_ids()?,
+                // It was the first that came; the namespaces come in the end.
+                Some(ZygoteAnswer::Sockets) => self.watch_sockets(),
                 Some(ZygoteAnswer::Init { pid }) => self.init = pid,
                 Some(ZygoteAnswer::Ready) => return Ok(()),
                 Some(ZygoteAnswer::Failed(reason)) => return Err(io::Error::other(reason)),
@@ -179,6 +182,13 @@ impl Keeper {
                     return Err(io::Error::other("the zygote talks nonsense"));
                 }
             }
+        }
+    }
+
+    fn watch_sockets(&mut self) {
+        let socket = self.namespaces.drain(..1.min(self.namespaces.len())).next();
+        if let Some((watcher, socket)) = self.watcher.as_mut().zip(socket) {
+            watcher.watch_sockets(socket);
         }
     }
 

@@ -1,7 +1,10 @@
-//! A memory limit without cgroups: looks at what the sandbox's processes use, and kills the largest when it is too much.
+//! A memory limit without cgroups: looks at what the sandbox's processes and sockets use, and kills the largest when it is too
+//! much.
 
 use std::fs;
+use std::os::fd::OwnedFd;
 
+use super::socket_memory::SocketMemory;
 use crate::abi::SIGKILL;
 use crate::kernel::as_path;
 use crate::processes;
@@ -16,13 +19,23 @@ const LATEST: u64 = 250;
 /// Watches over one sandbox.
 pub(crate) struct Watcher<'a> {
     watch: &'a MemoryWatch,
+    sockets: Option<SocketMemory>,
     kills: u64,
 }
 
 impl<'a> Watcher<'a> {
     /// Starts to count.
     pub(crate) fn new(watch: &'a MemoryWatch) -> Self {
-        Self { watch, kills: 0 }
+        Self {
+            watch,
+            sockets: None,
+            kills: 0,
+        }
+    }
+
+    /// Counts what sockets hold as well, as they are told of by this one.
+    pub(crate) fn watch_sockets(&mut self, socket: OwnedFd) {
+        self.sockets = Some(SocketMemory::new(socket));
     }
 
     /// Checks once; returns the milliseconds until the next check is due. `spared` are processes of ours.
@@ -38,11 +51,12 @@ impl<'a> Watcher<'a> {
                 .filter(|one| one.shared > 0)
                 .for_each(ProcessMemory::divide);
         }
-        let total = total(&used);
+        let in_sockets = self.sockets.as_mut().map_or(0, SocketMemory::bytes);
+        let total = total(&used) + in_sockets;
         if total > self.watch.limit
-            && let Some(largest) = used.iter().max_by_key(|one| one.bytes())
+            && let Some(largest) = largest(&used, in_sockets)
         {
-            self.kill(largest.pid);
+            self.kill(largest);
         }
         let room = self.watch.limit.saturating_sub(total);
         i32::try_from((room / BYTES_PER_MILLI / 2).clamp(SOONEST, LATEST)).unwrap_or(0)
@@ -87,6 +101,20 @@ impl ProcessMemory {
     fn bytes(&self) -> u64 {
         self.own + self.shared
     }
+}
+
+/// Finds who has most: of sockets, if those hold more than any process, and otherwise of memory.
+fn largest(used: &[ProcessMemory], in_sockets: u64) -> Option<u32> {
+    let largest = used.iter().max_by_key(|one| one.bytes())?;
+    if largest.bytes() >= in_sockets {
+        return Some(largest.pid);
+    }
+    let open = used.iter().max_by_key(|one| open_files(one.pid));
+    open.map(|one| one.pid)
+}
+
+fn open_files(pid: u32) -> usize {
+    fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
 }
 
 fn total(used: &[ProcessMemory]) -> u64 {

@@ -67,6 +67,9 @@ fn prepare(
     // Where init has built the root, a process that is not in its list does not find itself any more.
     std::env::set_current_dir(paused_zygote::OWN_NAMESPACES)?;
     become_first_user(plan, keeper, own)?;
+    if plan.counts_sockets() {
+        offer_socket_memory(keeper)?;
+    }
     start_init(plan, keeper, trees, alive)?;
     // Only a frozen zygote needs somebody to take its place.
     let namespaces = if plan.freezer.is_some() {
@@ -78,6 +81,18 @@ fn prepare(
     drop_rights(plan)?;
     let raw: Vec<RawFd> = namespaces.iter().map(AsRawFd::as_raw_fd).collect();
     line::send(keeper, &ZygoteAnswer::Ready.encode(), &raw)
+}
+
+/// Sends the keeper a socket by which it can ask about those of the sandbox. A kernel that has none cannot tell.
+fn offer_socket_memory(keeper: &UnixStream) -> io::Result<()> {
+    let asked = kernel::make_socket(abi::AF_NETLINK, abi::SOCK_RAW, abi::NETLINK_SOCK_DIAG);
+    asked.map_or(Ok(()), |socket| {
+        line::send(
+            keeper,
+            &ZygoteAnswer::Sockets.encode(),
+            &[socket.as_raw_fd()],
+        )
+    })
 }
 
 fn join_cgroups(plan: &Plan) -> io::Result<()> {

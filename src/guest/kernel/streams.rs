@@ -13,9 +13,8 @@ unsafe extern "C" {
     safe fn dup2(from: c_int, to: c_int) -> c_int;
 }
 
-/// Makes a socket of a family and kind, for the family's usual protocol or, raw, for the one of `ping`.
-pub(crate) fn make_socket(family: c_int, kind: c_int) -> io::Result<OwnedFd> {
-    let protocol = i32::from(kind == abi::SOCK_RAW && family == abi::AF_INET);
+/// Makes a socket.
+pub(crate) fn make_socket(family: c_int, kind: c_int, protocol: c_int) -> io::Result<OwnedFd> {
     let fd = check(socket(family, kind | abi::SOCK_CLOEXEC, protocol))?;
     // SAFETY: the descriptor is new and ours.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
@@ -23,7 +22,7 @@ pub(crate) fn make_socket(family: c_int, kind: c_int) -> io::Result<OwnedFd> {
 
 /// Switches the loopback interface on.
 pub(crate) fn loopback_up() -> io::Result<()> {
-    let socket = make_socket(abi::AF_INET, abi::SOCK_DGRAM)?;
+    let socket = make_socket(abi::AF_INET, abi::SOCK_DGRAM, 0)?;
     let mut request: IfReq = [0; _];
     request[..2].copy_from_slice(b"lo");
     request[IFNAMSIZ..IFNAMSIZ + 2]

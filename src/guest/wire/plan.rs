@@ -157,6 +157,12 @@ const FILTER: &str = "filter";
 const END: &str = "end";
 
 impl Plan {
+    /// Tells whether memory of sockets is watched, too: with the host's network they would be everybody's.
+    #[must_use]
+    pub fn counts_sockets(&self) -> bool {
+        self.watch.is_some() && self.own_network
+    }
+
     /// Writes it, a line each and a last one that says so.
     #[must_use]
     pub fn encode(&self) -> String {

@@ -41,6 +41,8 @@ impl ZygoteRequest {
 pub enum ZygoteAnswer {
     /// It needs its users mapped, which only the keeper may do.
     NeedsIds,
+    /// A socket comes along by which the kernel tells what the sandbox's sockets hold.
+    Sockets,
     /// The first process of the sandbox.
     Init {
         /// Its number outside.
@@ -59,6 +61,7 @@ pub enum ZygoteAnswer {
 
 impl ZygoteAnswer {
     const MAP: &'static str = "map";
+    const SOCKETS: &'static str = "sockets";
     const INIT: &'static str = "init";
 
     /// Writes it, without the end of the line.
@@ -66,6 +69,7 @@ impl ZygoteAnswer {
     pub fn encode(&self) -> String {
         match self {
             Self::NeedsIds => Self::MAP.to_owned(),
+            Self::Sockets => Self::SOCKETS.to_owned(),
             Self::Init { pid } => LineWriter::new(Self::INIT).number(pid).line(),
             Self::Ready => READY.to_owned(),
             Self::Started { pid } => LineWriter::new(STARTED).number(pid).line(),
@@ -79,6 +83,7 @@ impl ZygoteAnswer {
         let mut words = LineReader::new(line);
         Some(match words.text()?.as_str() {
             Self::MAP => Self::NeedsIds,
+            Self::SOCKETS => Self::Sockets,
             Self::INIT => Self::Init {
                 pid: words.number()?,
             },

@@ -37,14 +37,24 @@ pub async fn gaps_are_the_limits_that_the_kernel_does_not_enforce(fixture: &Fixt
     }
 }
 
-/// Fills memory as the kernel allows it: shared by a mapping, in a file without a name, in a segment without a process.
-const HIDDEN_BOMBS: [&str; 3] = [
+/// Fills memory as the kernel allows it: shared by a mapping, in a file without a name, in a segment without a process, on the way
+/// between sockets.
+const HIDDEN_BOMBS: [&str; 5] = [
     "my $at = syscall(MMAP, 0, 1200 << 20, 3, 0x21, -1, 0); open Z, '<', '/dev/zero'; \
      syscall(READ, fileno(Z), $at + ($_ << 20), 1 << 20) for 0 .. 1199; print 'filled'",
     "my $fd = syscall(MEMFD, 'x', 0); open F, '+<&=', $fd or die $!; \
      print F 'x' x (1 << 20) or die $! for 1 .. 600; print 'filled'",
     "my $id = shmget(0, 600 << 20, 01600) // die $!; \
      shmwrite($id, 'x' x (1 << 20), $_ << 20, 1 << 20) or die $! for 0 .. 599; print 'filled'",
+    "use Socket; my ($all, @kept) = 0; \
+     while ($all < 600 << 20) { socketpair my $r, my $w, AF_UNIX, SOCK_STREAM, 0 or die $!; \
+     setsockopt $w, SOL_SOCKET, SO_SNDBUF, 4 << 20; send_all($w); push @kept, $r, $w } print 'filled'; \
+     sub send_all { my $got; $all += $got while $got = send $_[0], 'x' x 65536, MSG_DONTWAIT }",
+    // Whoever has sent it may be gone.
+    "use Socket; my ($all, @kept) = 0; \
+     while ($all < 600 << 20) { socketpair my $r, my $w, AF_UNIX, SOCK_STREAM, 0 or die $!; \
+     send_all($w); close $w; push @kept, $r } print 'filled'; \
+     sub send_all { my $got; $all += $got while $got = send $_[0], 'x' x 65536, MSG_DONTWAIT }",
 ];
 
 pub async fn memory_of_every_kind_is_limited(fixture: &Fixture) {

@@ -96,6 +96,7 @@ fn the_zygotes_words_survive() {
     }
     let answers = [
         ZygoteAnswer::NeedsIds,
+        ZygoteAnswer::Sockets,
         ZygoteAnswer::Init { pid: 3 },
         ZygoteAnswer::Ready,
         ZygoteAnswer::Started { pid: 4 },

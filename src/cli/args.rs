@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
+use super::care_args::{ReapArgs, SelftestArgs};
 use super::code_args::{CacheVerb, CheckArgs, DepsArgs, RunArgs};
 use super::file_args::FilesVerb;
 use super::manual::ManArgs;
@@ -134,7 +135,7 @@ pub enum Verb {
         run: String,
     },
     /// Remove sandboxes that nobody uses or whose owner died, each with its reason
-    Reap(super::reap::ReapArgs),
+    Reap(ReapArgs),
     /// Exempt sandboxes from reaping
     Pin(Names),
     /// Let sandboxes be reaped again
@@ -207,7 +208,7 @@ pub enum Verb {
     /// Check this machine, the configuration and the engine
     Doctor,
     /// Try to get out of a new sandbox of a profile: what was declared against what holds
-    Selftest(super::selftest::SelftestArgs),
+    Selftest(SelftestArgs),
     /// Show the configuration
     #[command(subcommand)]
     Config(ConfigVerb),

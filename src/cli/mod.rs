@@ -3,6 +3,7 @@
 mod args;
 mod cache;
 mod candidates;
+mod care_args;
 mod code;
 mod code_args;
 mod completions;

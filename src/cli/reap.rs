@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use clap::Args;
 use serde_json::{Value, json};
 
+use super::care_args::ReapArgs;
 use super::print::{self, Format, Outcome};
 use super::session::{pick, unexpected};
 use super::{CliContext, exit};
@@ -13,20 +13,6 @@ use crate::describe::verdict_reason;
 use crate::domain::{Grace, ReapRules, ReapStatus, Reaped, Sandbox, Verdict};
 use crate::protocol::{Command, Failure, Leftover, Reply};
 use crate::text::{Table, human, safe_line};
-
-/// What `reap` takes.
-#[derive(Debug, Args)]
-pub struct ReapArgs {
-    /// Only tell what would be done
-    #[arg(short = 'n', long)]
-    pub dry_run: bool,
-    /// Unused for so long (default: the `idle_timeout` of the configuration)
-    #[arg(long, value_name = "SECONDS")]
-    pub idle: Option<u64>,
-    /// Keep going, with a look every `cleanup_interval`
-    #[arg(short, long)]
-    pub watch: bool,
-}
 
 /// `reap`.
 pub(super) async fn reap(cli: &mut CliContext, args: &ReapArgs) -> Outcome<u8> {

@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use clap::Args;
 use serde_json::json;
 
+use super::care_args::SelftestArgs;
 use super::print::{self, Format, Outcome};
 use super::session::unexpected;
 use super::{CliContext, exit, identity, spec};
@@ -13,20 +13,6 @@ use crate::describe::{Finding, Measure, measures};
 use crate::domain::{OwnerKind, SelfTest};
 use crate::protocol::{Command, Reply};
 use crate::text::{Table, safe_line};
-
-/// What `selftest` takes; everything else comes from the profile.
-#[derive(Debug, Args)]
-pub struct SelftestArgs {
-    /// Profile of the configuration
-    #[arg(short, long)]
-    pub profile: Option<String>,
-    /// Image
-    #[arg(short, long)]
-    pub image: Option<String>,
-    /// Switch the network on
-    #[arg(long)]
-    pub network: bool,
-}
 
 /// `selftest`.
 pub(super) async fn selftest(cli: &mut CliContext, args: &SelftestArgs) -> Outcome<u8> {

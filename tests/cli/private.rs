@@ -18,7 +18,8 @@ fn a_state_directory_that_others_can_use_is_refused_and_the_doctor_says_how_to_m
     let state = place.path("state/sandtop");
     set_mode(&state, 0o755);
     let ran = place.run(&["create", "x"]).exits(5);
-    ran.says("can be used by other users").says("sandtop doctor");
+    ran.says("can be used by other users")
+        .says("sandtop doctor");
     let doctor = place.run(&["doctor"]);
     assert!(doctor.text().contains("FAIL  state directory"));
     assert!(doctor.text().contains("chmod go= "), "{}", doctor.text());

@@ -176,15 +176,32 @@ pub(crate) fn running_execs() -> Vec<String> {
     all().into_iter().filter_map(id_of).collect()
 }
 
+/// Finds what was started for an exec among the processes below this one: below its guest, or with its id.
+pub(crate) fn below_of_exec(guest: u32, id: &str) -> Vec<u32> {
+    let proc = Path::new(PROC);
+    let mut found = below(proc, guest);
+    let own = descendants();
+    let marked = with_exec_id(own.into_iter().filter(|pid| *pid != guest), id);
+    found.extend(marked.iter().flat_map(|pid| below(proc, *pid)));
+    found.extend(marked);
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
 /// Finds living processes that carry the id of an exec in their environment.
 fn processes_of_exec(id: &str) -> Vec<u32> {
+    with_exec_id(all().into_iter(), id)
+}
+
+fn with_exec_id(pids: impl Iterator<Item = u32>, id: &str) -> Vec<u32> {
     let wanted = format!("{}={id}", wire::EXEC_VARIABLE);
     let carries = |pid: &u32| {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         let mut variables = environment.split(|byte| *byte == 0);
         is_alive(*pid) && variables.any(|variable| variable == wanted.as_bytes())
     };
-    all().into_iter().filter(carries).collect()
+    pids.filter(carries).collect()
 }
 
 #[cfg(test)]

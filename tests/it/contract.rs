@@ -123,6 +123,7 @@ contract! {
     ends::c10_a_time_limit_ends_every_process: (weaker "a command is one process" ends::c10_a_time_limit_ends_the_process) holds holds;
     ends::c10_output_without_end_is_ended_in_time: holds holds holds;
     ends::c10_no_child_escapes_a_time_limit: (unsupported "no real shell" execs::try_a_real_shell) holds holds;
+    ends::c10_a_stopped_watcher_makes_no_difference: (unsupported "no real shell" execs::try_a_real_shell) holds holds;
     ends::c10_terminals_have_time_limits_too: holds holds holds;
     ends::c11_removing_under_an_exec_loses_it: holds holds holds;
     ends::c11_stopping_under_an_exec_loses_it: holds holds holds;
@@ -193,6 +194,7 @@ facts! {
     embedded::a_folder_is_an_image;
     embedded::images_of_other_engines_give_a_hint;
     embedded::what_a_client_started_goes_with_it;
+    embedded::nobody_escapes_by_ending_its_watcher;
     packed::layers_lie_on_top_of_each_other;
     packed::images_are_unpacked_once_and_go_when_nobody_uses_them;
     packed::nothing_of_an_image_leads_out_of_it;

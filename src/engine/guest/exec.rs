@@ -17,7 +17,7 @@ use crate::guest::wire::{Call, ExecCall, Trailer};
 const FALLING: Duration = Duration::from_secs(1);
 
 /// How much longer than the timeout we wait for the guest to enforce it, before we do.
-const BACKSTOP: Duration = Duration::from_secs(4);
+pub(super) const BACKSTOP: Duration = Duration::from_secs(4);
 
 /// Starts a command with its streams apart.
 pub(super) async fn start(guests: Guests, id: &SandboxId, spec: &ExecSpec) -> Result<RunningExec> {

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use super::exec;
 use super::followed::Ticket;
 use super::{Guests, Stdio};
-use crate::domain::{Ended, ExecEnd, ExecSpec, OutputChunk, SandboxId, TtySize};
+use crate::domain::{Ended, ExecEnd, ExecId, ExecSpec, OutputChunk, SandboxId, TtySize};
 use crate::engine::{ExecItem, Result, RunningExec, unfold};
 use crate::guest::wire;
 
@@ -25,6 +25,7 @@ pub(super) async fn start(
         ticket: guests.followed.enter(&spec.id),
         guests,
         id: id.clone(),
+        exec: spec.id.clone(),
         name: link.name.clone(),
         output: link.output,
         deadline,
@@ -40,6 +41,7 @@ pub(super) async fn start(
 struct Following {
     guests: Guests,
     id: SandboxId,
+    exec: ExecId,
     name: String,
     output: BoxStream<'static, OutputChunk>,
     ticket: Ticket,
@@ -50,12 +52,27 @@ impl Following {
     fn into_stream(self) -> BoxStream<'static, ExecItem> {
         unfold(Some(self), |following| async move {
             let mut following = following?;
-            match following.output.next().await {
-                Some(chunk) => Some((ExecItem::Chunk(chunk), Some(following))),
-                None => Some((ExecItem::End(ExecEnd::bare(following.end().await)), None)),
+            let overdue = following.deadline.map(|end| end + exec::BACKSTOP);
+            let next = match overdue {
+                Some(end) => tokio::time::timeout_at(end, following.output.next()).await,
+                None => Ok(following.output.next().await),
+            };
+            match next {
+                Ok(Some(chunk)) => Some((ExecItem::Chunk(chunk), Some(following))),
+                Err(_) => Some((
+                    ExecItem::End(ExecEnd::bare(following.overdue().await)),
+                    None,
+                )),
+                Ok(None) => Some((ExecItem::End(ExecEnd::bare(following.end().await)), None)),
             }
         })
         .boxed()
+    }
+
+    /// Ends a command whose guest did not, because it was stopped from inside.
+    async fn overdue(&mut self) -> Ended {
+        let _ = exec::kill(&self.guests, &self.id, &self.exec).await;
+        Ended::TimedOut
     }
 
     async fn end(&mut self) -> Ended {

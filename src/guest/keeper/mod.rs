@@ -13,6 +13,7 @@ mod end;
 mod init;
 mod line;
 mod outside;
+mod overdue;
 mod paused_zygote;
 mod requests;
 mod root;
@@ -36,6 +37,7 @@ use crate::sys::{self, Signals, Wait};
 use crate::wire::plan::{Ids, Plan};
 use crate::wire::{self, StartReport, ZygoteAnswer};
 use line::Incoming;
+use overdue::WatchedExec;
 use requests::Client;
 use watch::Watcher;
 
@@ -99,6 +101,7 @@ fn start() -> io::Result<Keeper> {
         _lock: lock,
         _outside: outside,
         clients: Vec::new(),
+        execs: Vec::new(),
         paused: false,
         stopping: None,
         watcher: plan.watch.as_ref().map(Watcher::new),
@@ -145,6 +148,7 @@ struct Keeper {
     _lock: File,
     _outside: Option<UnixDatagram>,
     clients: Vec<Client>,
+    execs: Vec<WatchedExec>,
     paused: bool,
     stopping: Option<Instant>,
     watcher: Option<Watcher<'static>>,
@@ -244,6 +248,7 @@ impl Keeper {
             self.clients.push(Client::new(socket));
         }
         self.reap();
+        self.end_overdue();
         self.continue_stop();
     }
 
@@ -258,11 +263,12 @@ impl Keeper {
             }
             _ => None,
         };
-        match (self.stopping, check) {
+        let millis = match (self.stopping, check) {
             (Some(_), _) => POLL_MILLIS,
             (None, Some(millis)) if busy || processes::descendants().len() > spared.len() => millis,
             _ => -1,
-        }
+        };
+        self.until_overdue(millis)
     }
 
     fn reap(&mut self) {
@@ -273,6 +279,7 @@ impl Keeper {
             }
             let clients = self.clients.iter_mut();
             clients.for_each(|client| client.report_exit(pid, child.status));
+            self.exec_ended(pid, child.status);
         }
     }
 

@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use super::line::{self, Incoming};
+use super::overdue::WatchedExec;
 use super::{Keeper, paused_zygote};
 use crate::abi::{SIGCONT, SIGKILL, SIGSTOP, SIGTERM};
 use crate::kernel::{as_path, with_context};
@@ -105,10 +106,12 @@ impl Keeper {
             return Err(io::Error::other(wire::REFUSED_PAUSED));
         }
         let fds: Vec<RawFd> = fds.iter().map(AsRawFd::as_raw_fd).collect();
+        let exec = WatchedExec::of(&run);
         let (pid, passed) = self.ask_zygote(&ZygoteRequest::Run(run), &fds)?;
         if let Some(client) = self.clients.get_mut(index) {
             client.guest = Some((pid, verb));
         }
+        self.execs.extend(exec.map(|exec| exec.by(pid)));
         Ok((KeeperAnswer::Started { pid }, passed))
     }
 
@@ -146,6 +149,9 @@ impl Keeper {
             sys::kill(pid, SIGKILL);
         } else if verb == Verb::Exec {
             sys::kill(pid, SIGTERM);
+            // One that was stopped from inside would not hear it.
+            sys::kill(pid, SIGCONT);
+            self.hurry(pid.cast_signed());
         }
     }
 
@@ -170,6 +176,7 @@ impl Keeper {
             None => self.signal_twice(SIGCONT)?,
         }
         self.paused = false;
+        self.postpone_ends();
         Ok(())
     }
 

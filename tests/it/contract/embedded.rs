@@ -121,9 +121,18 @@ pub async fn a_killed_keeper_shows_as_stopped_and_starts_again(fixture: &Fixture
 }
 
 fn runs_on_host(word: &str) -> bool {
+    command_lines().any(|line| line.starts_with(&format!("sleep\0{word}")))
+}
+
+/// Tells whether any process has a word somewhere in its command line, as whoever runs a script has.
+fn is_named_on_host(word: &str) -> bool {
+    command_lines().any(|line| line.contains(word))
+}
+
+fn command_lines() -> impl Iterator<Item = String> {
     let entries = fs::read_dir("/proc").expect("a process list").flatten();
-    let mut lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-    lines.any(|line| String::from_utf8_lossy(&line).starts_with(&format!("sleep\0{word}")))
+    let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.map(|line| String::from_utf8_lossy(&line).into_owned())
 }
 
 pub async fn sandboxes_outlive_the_engine_that_made_them(fixture: &Fixture) {
@@ -184,4 +193,26 @@ pub async fn what_a_client_started_goes_with_it(fixture: &Fixture) {
         !bench.processes().await.contains(&mark)
     })
     .await;
+}
+
+/// Whoever follows a command may be gone, and its watcher stopped or killed from inside: the keeper is out of reach.
+pub async fn nobody_escapes_by_ending_its_watcher(fixture: &Fixture) {
+    let bench = fixture.sandbox().await;
+    for (how, is_followed) in [("STOP", true), ("STOP", false), ("KILL", true)] {
+        let mark = format!("6542{}", unique());
+        let up = format!("/workspace/up-{how}-{is_followed}");
+        let script = format!("setsid sleep {mark} & touch {up}; kill -{how} $PPID; sleep {mark}");
+        let mut spec = exec_spec(&["sh", "-c", &script]);
+        spec.timeout = Some(std::time::Duration::from_millis(500));
+        // Not polled: a client that does not come to do anything.
+        let exec = bench.start(&spec).await;
+        wait_until("it runs", async || bench.stat(up.as_bytes()).await.is_ok()).await;
+        let kept = is_followed.then_some(exec);
+        wait_until(&format!("{how} {is_followed} has ended"), async || {
+            !is_named_on_host(&mark)
+        })
+        .await;
+        drop(kept);
+    }
+    assert_eq!(bench.run(&["echo", "usable"]).await.text(), "usable");
 }

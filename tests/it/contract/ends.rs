@@ -179,6 +179,29 @@ async fn timed_out(bench: &Bench<'_>, script: &str, out: &str, limit: Duration) 
     assert!(took >= limit && took < limit + SOON, "ended after {took:?}");
 }
 
+/// A command has the rights of its watcher, and can stop it.
+pub async fn c10_a_stopped_watcher_makes_no_difference(fixture: &Fixture) {
+    let bench = fixture.sandbox().await;
+    let marks = marks(2);
+    for tty in [
+        None,
+        Some(TtySize {
+            columns: 80,
+            rows: 24,
+        }),
+    ] {
+        let script = format!(
+            "setsid sleep {} & kill -STOP $PPID; sleep {}",
+            marks[0], marks[1]
+        );
+        let mut spec = exec_spec(&["sh", "-c", &script]);
+        spec.tty = tty;
+        spec.timeout = Some(Duration::from_millis(700));
+        assert_eq!(bench.run_spec(&spec).await.end.ended, Ended::TimedOut);
+        assert_none_runs(&bench, &marks).await;
+    }
+}
+
 pub async fn c10_output_without_end_is_ended_in_time(fixture: &Fixture) {
     let bench = fixture.sandbox().await;
     let mut spec = exec_spec(&["yes"]);

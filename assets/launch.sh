@@ -9,13 +9,22 @@ if [ -n "$SANDTOP_NEEDS" ] && [ -z "$found" ]; then
     echo "sandtop: this image cannot run $SANDTOP_LANGUAGE: it has no $SANDTOP_NEEDS" >&2
     exit 127
 fi
+# The same text may lie there already under the name that people gave it: then that file runs, and errors name it.
+hidden=$file
+if [ -f "$SANDTOP_SAME" ] && {
+    if [ -n "${SANDTOP_CODE+set}" ]; then printf %s "$SANDTOP_CODE" | cmp -s - "$SANDTOP_SAME"
+    else cmp -s "$file" "$SANDTOP_SAME"; fi
+} 2>/dev/null; then
+    file=$SANDTOP_SAME
+    unset SANDTOP_CODE
+fi
 umask 077
 if [ -n "${SANDTOP_CODE+set}" ]; then
     # In two steps, because another run of the same program may be reading the file.
     printf %s "$SANDTOP_CODE" >"$file.$$" && mv -f "$file.$$" "$file" || exit 126
 fi
 if [ -n "${SANDTOP_CONTEXT_JSON+set}" ]; then
-    export SANDTOP_CONTEXT="$file.json"
+    export SANDTOP_CONTEXT="$hidden.json"
     printf %s "$SANDTOP_CONTEXT_JSON" >"$SANDTOP_CONTEXT" || exit 126
 fi
 if [ "$file" != "$0" ]; then
@@ -44,5 +53,5 @@ if [ -n "$SANDTOP_PACKAGES" ]; then
         ;;
     esac
 fi
-unset SANDTOP_CODE SANDTOP_CONTEXT_JSON SANDTOP_NEEDS SANDTOP_LANGUAGE SANDTOP_PACKAGES SANDTOP_INSTALLER
+unset SANDTOP_CODE SANDTOP_SAME SANDTOP_CONTEXT_JSON SANDTOP_NEEDS SANDTOP_LANGUAGE SANDTOP_PACKAGES SANDTOP_INSTALLER
 exec "$@"

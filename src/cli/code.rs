@@ -61,6 +61,12 @@ impl Source {
         })
     }
 
+    /// Returns the name of its file.
+    pub(super) fn name(&self) -> Option<String> {
+        let name = self.file.as_deref().and_then(Path::file_name)?;
+        Some(name.to_string_lossy().into_owned())
+    }
+
     /// Tells what lies beside it.
     pub(super) fn around(&self, python: u8) -> Around {
         let folder = self.file.as_deref().and_then(Path::parent);

@@ -210,6 +210,7 @@ impl ReadSource<'_> {
             self.source.file.is_some() && (args.interactive || !std::io::stdin().is_terminal());
         Ok(Program {
             exec: identity::exec_id(),
+            name: self.source.name(),
             code: self.source.bytes.clone().into(),
             language: self.source.language.clone(),
             around: self.around,

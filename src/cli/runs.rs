@@ -41,7 +41,7 @@ pub(super) async fn list(
 
 fn table(runs: &[Run]) -> Table {
     let mut table = Table::new(&[
-        "RUN", "SANDBOX", "STATUS", "CODE", "TOOK", "PEAK", "AGO", "SOURCE", "COMMAND",
+        "RUN", "SANDBOX", "STATUS", "CODE", "TOOK", "PEAK", "AGO", "SOURCE", "WHAT",
     ]);
     for run in runs {
         table.row(cells(run));
@@ -55,7 +55,7 @@ fn cells(run: &Run) -> Vec<String> {
     let ago = u64::try_from((Utc::now() - run.started_at).num_seconds()).unwrap_or(0);
     let code = result.and_then(|result| result.end.exit_code());
     let peak = result.and_then(|result| result.peak_memory_bytes);
-    let line: String = safe_line(run.line()).chars().take(60).collect();
+    let line: String = safe_line(run.headline()).chars().take(60).collect();
     vec![
         run.id.to_string(),
         safe_line(&run.name),
@@ -87,6 +87,8 @@ pub(super) fn fields(run: &Run) -> Map<String, Value> {
         "exit_code": result.and_then(|result| result.end.exit_code()),
         "signal": result.and_then(|result| result.end.signal()),
         "command": run.argv,
+        "name": run.code.as_ref().and_then(|code| code.name.as_ref()),
+        "headline": run.headline(),
         "language": run.code.as_ref().map(|code| &code.language),
         "session": run.session,
         "source": run.source,

@@ -182,16 +182,35 @@ impl Language {
     /// Returns the arguments in a command that ran a file of it.
     #[must_use]
     pub fn arguments(&self, argv: &[String]) -> Vec<String> {
+        // The launcher is told the file before the command.
+        let launched = match argv {
+            [sh, c, _, file, ..] if sh == "sh" && c == "-c" => Some(file.as_str()),
+            _ => None,
+        };
         let names_file = |word: &String| {
             let name = word.rsplit('/').next();
-            name.is_some_and(|name| name.starts_with(FILE_MARK))
+            let is_hidden = name.is_some_and(|name| name.starts_with(FILE_MARK));
+            is_hidden || launched.is_some_and(|file| word.ends_with(file))
         };
         let words = self.definition().run.as_deref().unwrap_or_default();
         let after_file = words.iter().rev().take_while(|word| !word.contains(FILE));
-        let given = argv.iter().rposition(names_file);
-        let given = given.map(|file| file + 1 + after_file.count());
+        let find = |from| {
+            argv.iter()
+                .skip(from)
+                .position(names_file)
+                .map(|at| from + at)
+        };
+        let file = launched.and_then(|_| find(4)).or_else(|| find(0));
+        let given = file.map(|file| file + 1 + after_file.count());
         let given = given.and_then(|from| argv.get(from..));
         given.unwrap_or_default().to_vec()
+    }
+
+    /// Tells whether its files may end so.
+    #[must_use]
+    pub fn has_ending(&self, ending: &str) -> bool {
+        let endings = self.definition().endings.as_deref().unwrap_or_default();
+        endings.iter().any(|known| known == ending)
     }
 
     /// Tells whether a word is its name, an alias or an ending.
@@ -341,9 +360,11 @@ mod tests {
         for language in languages.iter() {
             let command = language.command("/workspace/.sandtop-0123.x", &given);
             assert_eq!(language.arguments(&command), given, "{language:?}");
-            let launched = ["sh", "-c", "…/x", "/workspace/.sandtop-0123.x"].map(str::to_owned);
-            let launched = [&launched[..], &command].concat();
-            assert_eq!(language.arguments(&launched), given, "{language:?}");
+            for file in ["/workspace/.sandtop-0123.x", "/workspace/main.x"] {
+                let launched = ["sh", "-c", "…/x", file].map(str::to_owned);
+                let launched = [&launched[..], &language.command(file, &given)].concat();
+                assert_eq!(language.arguments(&launched), given, "{language:?}");
+            }
             assert!(language.arguments(&given).is_empty(), "no file");
         }
     }

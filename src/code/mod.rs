@@ -95,6 +95,11 @@ pub fn read(dialect: Option<Dialect>, source: &[u8], around: &Around) -> Report 
     report
 }
 
+/// Tells whether a name is a module that comes with the language itself, which a file of that name would hide.
+pub(crate) fn is_standard_module(dialect: Option<Dialect>, python: u8, name: &str) -> bool {
+    dialect == Some(Dialect::Python) && python::is_standard(python, name)
+}
+
 fn read_text(dialect: Dialect, source: &str, around: &Around) -> Report {
     let mut findings = Findings::new(source);
     let mut report = Report::default();

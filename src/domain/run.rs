@@ -44,8 +44,18 @@ impl Source {
 pub struct Code {
     /// Its language.
     pub language: String,
+    /// What it was called.
+    pub name: Option<String>,
     /// Its text.
     pub text: String,
+}
+
+impl Code {
+    /// Returns the first line that holds anything.
+    fn first_line(&self) -> Option<String> {
+        let mut lines = self.text.lines().map(str::trim);
+        lines.find(|line| !line.is_empty()).map(str::to_owned)
+    }
 }
 
 /// Whether the run ends with the process that started it.
@@ -223,6 +233,25 @@ impl Run {
     #[must_use]
     pub fn line(&self) -> String {
         self.argv.join(" ")
+    }
+
+    /// Returns what it is called in narrow places: the name of its code, the first line of that, or the command.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let named = self.code.as_ref().and_then(|code| code.name.clone());
+        let first = || self.code.as_ref().and_then(Code::first_line);
+        named.or_else(first).unwrap_or_else(|| self.line())
+    }
+
+    /// Returns what it is called where there is a line for it: the name and first line of its code, or the command.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        let code = self.code.as_ref();
+        match code.map(|code| (code.name.as_deref(), code.first_line())) {
+            Some((Some(name), Some(first))) => format!("{name}: {first}"),
+            Some((_, Some(first))) => first,
+            _ => self.title(),
+        }
     }
 }
 

@@ -27,6 +27,8 @@ pub enum Place {
 pub struct Program {
     /// The id of its run.
     pub exec: ExecId,
+    /// What people call it, such as the name of its file.
+    pub name: Option<String>,
     /// Its text.
     pub code: Bytes,
     /// What it is written in.

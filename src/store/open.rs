@@ -14,7 +14,11 @@ use rusqlite::{Connection, Error, OpenFlags, ffi};
 const PATIENCE: Duration = Duration::from_secs(6);
 
 /// The layouts, each from the one before.
-const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), include_str!("lives.sql")];
+const MIGRATIONS: [&str; 3] = [
+    include_str!("schema.sql"),
+    include_str!("lives.sql"),
+    "ALTER TABLE runs ADD COLUMN code_name TEXT;",
+];
 
 /// Opens the file, makes it if it is missing, and brings it to the newest layout.
 pub(super) fn file(path: &Path) -> rusqlite::Result<Connection> {

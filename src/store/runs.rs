@@ -14,7 +14,7 @@ use crate::domain::{
 };
 use crate::protocol::{Failure, RunFilter};
 
-const COLUMNS: &str = "id, host, sandbox, name, argv, language, code, source, session, started, detached, \
+const COLUMNS: &str = "id, host, sandbox, name, argv, language, code_name, code, source, session, started, detached, \
     owner_host, owner_pid, owner_start, owner_user, status, exit_code, signal, ended, took_ms, \
     peak_bytes, cpu_us, out_bytes, err_bytes, out_cut, err_cut";
 
@@ -188,9 +188,9 @@ fn insert(db: &Connection, place: &str, run: &Run) -> rusqlite::Result<()> {
     let argv = serde_json::to_string(&run.argv).unwrap_or_default();
     let code = run.code.as_ref();
     // Doing it twice must not hurt; the store may be replaced in between.
-    let sql = "INSERT OR IGNORE INTO runs (id, place, host, sandbox, name, argv, language, code, source, session, started, \
+    let sql = "INSERT OR IGNORE INTO runs (id, place, host, sandbox, name, argv, language, code_name, code, source, session, started, \
         detached, owner_host, owner_pid, owner_start, owner_user) \
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
     db.execute(
         sql,
         params![
@@ -201,6 +201,7 @@ fn insert(db: &Connection, place: &str, run: &Run) -> rusqlite::Result<()> {
             run.name,
             argv,
             code.map(|code| &code.language),
+            code.and_then(|code| code.name.as_ref()),
             code.map(|code| &code.text),
             run.source.word(),
             run.session,
@@ -310,6 +311,7 @@ fn run_of(row: &Row<'_>) -> rusqlite::Result<Option<Run>> {
     };
     let language: Option<String> = row.get("language")?;
     let text: Option<String> = row.get("code")?;
+    let code_name: Option<String> = row.get("code_name")?;
     let detached: bool = row.get("detached")?;
     Ok(Some(Run {
         id: ExecId::new(row.get::<_, String>("id")?),
@@ -319,9 +321,11 @@ fn run_of(row: &Row<'_>) -> rusqlite::Result<Option<Run>> {
         ),
         name: row.get("name")?,
         argv: serde_json::from_str(&row.get::<_, String>("argv")?).unwrap_or_default(),
-        code: language
-            .zip(text)
-            .map(|(language, text)| Code { language, text }),
+        code: language.zip(text).map(|(language, text)| Code {
+            language,
+            name: code_name,
+            text,
+        }),
         source,
         session: row.get("session")?,
         started_at: time(row.get("started")?),

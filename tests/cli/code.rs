@@ -330,6 +330,54 @@ fn an_interrupted_run_leaves_nothing() {
     until("the sandbox is gone", || place.belongings().is_empty());
 }
 
+/// What the program that fails in its second line says of its file.
+fn failing(place: &Place, more: &[&str]) -> String {
+    let ran = place.run(&[&["run", "boom.py"], more].concat()).exits(1);
+    let line = ran.stderr.lines().find(|line| line.contains("line 2"));
+    line.unwrap_or_else(|| panic!("no line in {}", ran.stderr))
+        .to_owned()
+}
+
+#[test]
+fn errors_and_records_name_the_file_and_no_other_of_that_name_is_touched() {
+    let place = Place::local();
+    fs::write(place.path("boom.py"), "x = 0\n1 / x\n").unwrap();
+    assert!(failing(&place, &[]).contains("\"/workspace/boom.py\""));
+    let name = place.sandbox_of("host", &[]);
+    let there = ["-s", name.as_str()];
+    let hidden = failing(&place, &there);
+    assert!(
+        hidden.contains("/workspace/.sandtop-") && hidden.contains("-boom.py\""),
+        "{hidden}"
+    );
+    // Another file of that name stays as it is; the same one runs as itself.
+    let put = ["files", "put", &name, "boom.py"];
+    place.feed(b"precious", &put).ok();
+    assert!(failing(&place, &there).contains("/workspace/.sandtop-"));
+    let content = place.run(&["files", "cat", &name, "boom.py"]).ok();
+    assert_eq!(content.text(), "precious");
+    place.feed(b"x = 0\n1 / x\n", &put).ok();
+    assert!(failing(&place, &there).contains("\"/workspace/boom.py\""));
+    let listed = place.run(&["runs", "-n", "1"]).ok();
+    assert!(
+        listed.text().contains("boom.py: x = 0"),
+        "{}",
+        listed.text()
+    );
+    let run = &place.json_ok(&["runs", "-n", "1"])[0];
+    assert_eq!(
+        (&run["name"], &run["headline"]),
+        (&json!("boom.py"), &json!("boom.py: x = 0"))
+    );
+}
+
+#[test]
+fn a_program_may_be_called_like_a_module_of_python() {
+    let place = Place::local();
+    fs::write(place.path("random.py"), "import tempfile\nprint('fine')\n").unwrap();
+    assert_eq!(place.run(&["run", "random.py"]).ok().text(), "fine\n");
+}
+
 /// With `SANDTOP_TEST_LANGUAGES`, a folder with a system in it, for all of them; else for what this machine has in `/usr`.
 #[test]
 fn further_languages_run_or_say_what_is_missing() {

@@ -3,7 +3,6 @@
 use super::guards;
 use super::navigate::focus;
 use crate::app::intent::ReplyTo;
-use crate::app::overlays::history;
 use crate::app::panes::output::{Hold, RunInfo};
 use crate::app::{AppState, Effect, Mode, Pane};
 use crate::domain::Run;
@@ -84,7 +83,7 @@ fn watch(state: &mut AppState, run: &Run, manner: Manner) -> Vec<Effect> {
         hold: Hold::Other(run.source),
         sandbox: run.sandbox.clone(),
         sandbox_name: run.name.clone(),
-        title: history::headline(run),
+        title: run.title(),
         started: run.started_at,
     };
     match manner {

@@ -3,13 +3,12 @@
 use super::run_program;
 use super::select::running;
 use crate::app::intent::{RunOptions, Target};
-use crate::app::overlays::history::headline;
 use crate::app::{AppState, Effect, Tone};
 use crate::domain::{ExecSpec, Run, StdinMode};
 
 /// Runs the same once more in the same sandbox.
 pub(crate) fn run_again(state: &mut AppState, run: Run) -> Vec<Effect> {
-    let title = headline(&run);
+    let title = run.title();
     let Some(code) = run.code else {
         return command(state, title, run);
     };
@@ -23,6 +22,7 @@ pub(crate) fn run_again(state: &mut AppState, run: Run) -> Vec<Effect> {
         target: Some(Target {
             sandbox: run.sandbox,
             title,
+            name: code.name,
         }),
         ..RunOptions::default()
     };

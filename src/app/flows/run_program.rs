@@ -24,7 +24,15 @@ pub(crate) fn run(
         return Vec::new();
     };
     let usual = sandbox.limits.timeout_s.map(std::time::Duration::from_secs);
+    let (title, name) = match options.target {
+        Some(target) => (target.title, target.name),
+        None => {
+            let name = state.editor.current().name.clone();
+            (name.clone(), Some(name))
+        }
+    };
     let program = Program {
+        name,
         checks: Checks::By(state.settings.config.sandbox.checks),
         wanted: options.wanted,
         arguments: options.arguments,
@@ -32,10 +40,7 @@ pub(crate) fn run(
         ..program(state, code, language)
     };
     let run = ProgramRun {
-        title: match options.target {
-            Some(target) => target.title,
-            None => state.editor.current().name.clone(),
-        },
+        title,
         sandbox: sandbox.reference,
         program: Box::new(program),
         input: options.input,
@@ -85,6 +90,7 @@ fn worst(findings: &[Finding]) -> Option<String> {
 fn program(state: &mut AppState, code: String, language: Language) -> Program {
     Program {
         exec: state.pending.exec_id(),
+        name: None,
         code: code.into(),
         language,
         around: Around::default(),

@@ -28,6 +28,8 @@ pub struct Target {
     pub sandbox: SandboxRef,
     /// The name of the run.
     pub title: String,
+    /// The name of its code.
+    pub name: Option<String>,
 }
 
 /// A program that the manager gets ready.

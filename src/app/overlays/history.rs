@@ -10,7 +10,7 @@ use super::cx::Cx;
 use super::layer::{Layer, Reaction, Wheel, move_choice};
 use crate::app::geometry::list_box::{ListBox, Shape};
 use crate::app::intent::{Intent, ReplyTo, RunsOf, Tone};
-use crate::domain::{Code, ExecId, HostName, OutputChunk, Run, StreamId};
+use crate::domain::{ExecId, HostName, OutputChunk, Run, StreamId};
 use crate::keymap::{Action, Context};
 use crate::protocol::{Command, RunFilter};
 
@@ -92,17 +92,6 @@ impl HistoryPanel {
             _ => None,
         }
     }
-}
-
-/// Returns what a run is called where there is one line for it: its code's first line, or its command.
-#[must_use]
-pub fn headline(run: &Run) -> String {
-    let first = |code: &Code| {
-        let mut lines = code.text.lines().map(str::trim);
-        lines.find(|line| !line.is_empty()).map(str::to_owned)
-    };
-    let code = run.code.as_ref().and_then(first);
-    code.unwrap_or_else(|| run.line())
 }
 
 /// Returns the end of an id, enough for people; ids of one process begin alike.
@@ -188,7 +177,7 @@ impl HistoryPanel {
         Reaction::close_and(vec![Intent::Confirm {
             question: format!(
                 "Stop {} in {}? All its processes are killed.",
-                headline(run),
+                run.headline(),
                 run.name
             ),
             button: "Stop it".to_owned(),

@@ -23,6 +23,11 @@ pub(super) struct Needs {
     pub(super) optional: Vec<Requirement>,
 }
 
+/// Tells whether a module comes with this Python.
+pub(super) fn is_standard(minor: u8, module: &str) -> bool {
+    modules::Modules::of(minor).is_standard(module)
+}
+
 /// Reads a program: findings go into `findings`.
 pub(super) fn read(
     source: &str,

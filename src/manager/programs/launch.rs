@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use sha2::{Digest, Sha256};
 
-use crate::code::{FILE_MARK, Installer};
+use super::program_file::ProgramFile;
+use crate::code::Installer;
 use crate::domain::{Code, EngineKind, ExecSpec, Sandbox, SandboxPath};
 use crate::manager::context::Context;
 use crate::protocol::{Failure, FailureKind, Program};
@@ -19,10 +19,9 @@ pub(super) async fn spec(
     context: &Context,
     sandbox: &Sandbox,
     program: &Program,
-    is_module: bool,
+    place: &ProgramFile,
 ) -> Result<ExecSpec, Failure> {
-    let path = path_of(sandbox, program, is_module)?;
-    let file = path.to_string();
+    let (path, file) = (&place.path, place.path.to_string());
     let command = program.language.command(&file, &program.arguments);
     let mut spec = ExecSpec::new(program.exec.clone(), Vec::new());
     spec.env.clone_from(&program.env);
@@ -30,12 +29,13 @@ pub(super) async fn spec(
     spec.timeout = program.timeout;
     spec.code = Some(Code {
         language: program.language.name().to_owned(),
+        name: program.name.clone(),
         text: String::from_utf8_lossy(&program.code).into_owned(),
     });
     let engine = context.engine(&sandbox.reference)?;
     // The simulated shell of the demo engine knows neither the launcher nor conditions.
     if engine.kind() == EngineKind::Demo {
-        write(context, sandbox, &path, &program.code).await?;
+        write(context, sandbox, path, &program.code).await?;
         let interpreter = program.language.needs().first().cloned();
         spec.argv = interpreter.into_iter().chain([file]).collect();
         spec.argv.extend(program.arguments.iter().cloned());
@@ -44,9 +44,12 @@ pub(super) async fn spec(
     let mut set = |name: &str, value: &str| spec.env.push((name.to_owned(), value.to_owned()));
     set("SANDTOP_NEEDS", &program.language.needs().join(" "));
     set("SANDTOP_LANGUAGE", program.language.name());
+    if let Some(same) = &place.same {
+        set("SANDTOP_SAME", &same.to_string());
+    }
     match inline(&program.code) {
         Some(code) => set("SANDTOP_CODE", code),
-        None => write(context, sandbox, &path, &program.code).await?,
+        None => write(context, sandbox, path, &program.code).await?,
     }
     if let Some(json) = program.context.as_deref() {
         let json = inline(json).ok_or_else(|| {
@@ -73,24 +76,6 @@ pub(super) fn add_packages(spec: &mut ExecSpec, path: &SandboxPath, installer: I
 fn inline(bytes: &[u8]) -> Option<&str> {
     let fits = bytes.len() <= MOST_INLINE && !bytes.contains(&0);
     std::str::from_utf8(bytes).ok().filter(|_| fits)
-}
-
-/// Names the file after its content: the same program is one file, and two programs are never mixed up.
-fn path_of(sandbox: &Sandbox, program: &Program, is_module: bool) -> Result<SandboxPath, Failure> {
-    let digest = format!("{:x}", Sha256::digest(&program.code));
-    let hash = digest.get(..12).unwrap_or(&digest);
-    let extension = match program.language.extension() {
-        // Node tells modules by their ending.
-        "js" if is_module => "mjs",
-        other => other,
-    };
-    let name = format!("{FILE_MARK}{hash}.{extension}");
-    sandbox.work_dir.join(name.as_bytes()).map_err(|error| {
-        Failure::new(
-            FailureKind::Invalid,
-            format!("naming the program's file failed: {error}"),
-        )
-    })
 }
 
 async fn write(

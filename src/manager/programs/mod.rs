@@ -1,6 +1,7 @@
 //! Getting programs ready: a sandbox, their packages, their file, and the command that starts them.
 
 mod launch;
+mod program_file;
 mod temporary;
 mod wanted;
 
@@ -14,6 +15,7 @@ use crate::domain::{ExecSpec, RequestId, Sandbox, SandboxPath};
 use crate::protocol::{
     Analysis, CacheUse, Checks, Denied, Failure, FailureKind, Place, Prepared, Program, Reply, Step,
 };
+use program_file::{Folder, ProgramFile};
 pub(super) use temporary::remove_temporary;
 
 /// Does everything that comes before the start.
@@ -43,6 +45,7 @@ pub(super) async fn prepare(
         host,
         packages,
         ready: None,
+        folder: Folder::Shared,
         steps: Vec::new(),
     };
     preparation.find_packages(&place, &report).await?;
@@ -100,6 +103,7 @@ struct Preparation<'a> {
     host: &'a Host,
     packages: PackageRequest<'a>,
     ready: Option<ReadyPackages>,
+    folder: Folder,
     steps: Vec<Step>,
 }
 
@@ -145,6 +149,12 @@ impl Preparation<'_> {
                 Ok((*sandbox, Some(path)))
             }
             (Place::Fresh { host, mut spec }, ready) => {
+                let is_shared = spec.mounts.iter().any(|one| one.target == spec.work_dir);
+                self.folder = if is_shared {
+                    Folder::Shared
+                } else {
+                    Folder::Own
+                };
                 spec.packages = ready.as_ref().map(ReadyPackages::mount).transpose()?;
                 let path = spec.packages.as_ref().map(|mount| mount.target.clone());
                 let request = self.packages.request;
@@ -168,7 +178,8 @@ impl Preparation<'_> {
         self.context
             .tell(self.packages.request, "writing the program");
         let program = self.packages.program;
-        let mut spec = launch::spec(self.context, sandbox, program, is_module).await?;
+        let file = ProgramFile::of(sandbox, program, is_module, self.folder)?;
+        let mut spec = launch::spec(self.context, sandbox, program, &file).await?;
         if let (Some(path), Some(ready)) = (packages, &self.ready) {
             launch::add_packages(&mut spec, &path, ready.installer);
         }

@@ -7,7 +7,7 @@ use super::lines::{KEY, choose, row, show};
 use crate::app::AppState;
 use crate::app::geometry::layout::list_area;
 use crate::app::overlays::compare::{Comparison, Difference};
-use crate::app::overlays::history::{HistoryPanel, headline, short};
+use crate::app::overlays::history::{HistoryPanel, short};
 use crate::domain::{Run, StreamKind};
 use crate::text::{human, pad, pad_left, safe_line};
 use crate::ui::theme::{Role, Theme};
@@ -65,7 +65,7 @@ impl Table<'_> {
             pad_left(&time(self.state, run), 9),
             self.more(run),
             self.whose(run),
-            safe_line(headline(run)),
+            safe_line(run.headline()),
         );
         let style = |role| self.theme.style(role);
         Line::from(vec![
@@ -162,7 +162,7 @@ fn comparison(
         two("status", &status),
         two("time", &|run| time(state, run)),
         two("peak memory", &peak),
-        two("what", &|run| safe_line(headline(run))),
+        two("what", &|run| safe_line(run.headline())),
         Line::default(),
     ];
     lines.extend(differing(theme, &both.difference));

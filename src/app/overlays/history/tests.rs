@@ -9,8 +9,8 @@ use crate::app::overlays::Overlay;
 use crate::app::testing::{App, reference, start};
 use crate::app::{Effect, Pane};
 use crate::domain::{
-    Ended, ExecEnd, OutputChunk, Owner, OwnerKind, RunEnd, RunResult, Source, Spooled, StreamId,
-    StreamKind, Tie,
+    Code, Ended, ExecEnd, OutputChunk, Owner, OwnerKind, RunEnd, RunResult, Source, Spooled,
+    StreamId, StreamKind, Tie,
 };
 use crate::protocol::{Event, Failure, Reply};
 
@@ -62,6 +62,7 @@ fn with_code(id: &str) -> Run {
         argv: argv.map(str::to_owned).into(),
         code: Some(Code {
             language: "python".to_owned(),
+            name: None,
             text: "\nprint(6 * 7)\n".to_owned(),
         }),
         source: Source::Mcp,

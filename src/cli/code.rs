@@ -10,7 +10,9 @@ use serde_json::json;
 use super::code_args::{CheckArgs, DepsArgs, SourceArgs};
 use super::exit;
 use super::print::{self, Format, Outcome};
-use crate::code::{self, Around, Finding, Language, Languages, Requirement, Wanted, is_safe};
+use crate::code::{
+    self, Around, Finding, Language, Languages, Requirement, Severity, Wanted, is_safe,
+};
 use crate::config::{Config, LoadOptions};
 use crate::protocol::{Failure, FailureKind};
 use crate::text::safe_line;
@@ -176,11 +178,17 @@ pub(super) fn check(args: &CheckArgs, options: &LoadOptions, format: Format) -> 
     let source = Source::load(&args.source, &config.languages)?;
     let around = source.around(python_of(&config.sandbox.image));
     let findings = code::read(source.language.dialect(), &source.bytes, &around).findings;
-    let safe = is_safe(&findings);
+    let level = if args.strict {
+        Severity::Info
+    } else {
+        config.sandbox.checks.level
+    };
+    let safe = is_safe(&findings, level);
     match format {
         Format::Json => print::json(&json!({
             "language": source.language.name(),
             "safe": safe,
+            "level": level,
             "findings": findings,
         }))?,
         Format::Text => tell(&source.language, &findings)?,

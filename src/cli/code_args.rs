@@ -64,7 +64,7 @@ pub struct CheckArgs {
     /// The code
     #[command(flatten)]
     pub source: SourceArgs,
-    /// Exit with 5 unless it is safe
+    /// Every finding counts, also what is only good to know; exit with 5 unless there is none
     #[arg(long)]
     pub strict: bool,
 }

@@ -14,7 +14,7 @@ use super::session::unexpected;
 use super::spec::in_flags;
 use super::stream::InputFrom;
 use super::{CliContext, exit, identity};
-use crate::code::{self, Around, Finding, Report, Severity, Verdict, Wanted};
+use crate::code::{self, Around, CheckSettings, Finding, Report, Severity, Verdict, Wanted};
 use crate::config::{Config, DEFAULT_TOML, NewSandbox, key_value};
 use crate::domain::{HostName, SandboxRef, StdinMode};
 use crate::protocol::{
@@ -40,7 +40,7 @@ async fn try_run(cli: &mut CliContext, args: &RunArgs) -> Outcome<u8> {
     cli.refuse_if_read_only("running code")?;
     let source = Source::load(&args.source, &cli.config.languages)?;
     let place = place(cli, args, &source).await?;
-    let (image, policy) = match &place {
+    let (image, settings) = match &place {
         Place::In(sandbox) => (sandbox.image.clone(), cli.config.sandbox.checks),
         Place::Fresh { spec, .. } => (spec.image.clone(), profile_checks(cli, args)?),
     };
@@ -48,7 +48,7 @@ async fn try_run(cli: &mut CliContext, args: &RunArgs) -> Outcome<u8> {
     let around = source.around(python_of(&image));
     let report = code::read(source.language.dialect(), &source.bytes, &around);
     let checked = started.elapsed();
-    let findings = if policy == code::Policy::Off {
+    let findings = if settings.policy == code::Policy::Off {
         &[][..]
     } else {
         &report.findings
@@ -56,8 +56,8 @@ async fn try_run(cli: &mut CliContext, args: &RunArgs) -> Outcome<u8> {
     if cli.format == Format::Text {
         note_findings(findings);
     }
-    if !may_run(cli, policy.verdict(findings), args) {
-        return report_denied(cli, &source, findings);
+    if !may_run(cli, settings.verdict(findings), args) {
+        return report_denied(cli, &source, findings, settings.level);
     }
     let read = ReadSource {
         source: &source,
@@ -126,7 +126,7 @@ fn usual_image(config: &Config, args: &RunArgs, source: &Source) -> Option<Strin
     own.or(usual).map(str::to_owned)
 }
 
-fn profile_checks(cli: &CliContext, args: &RunArgs) -> Result<code::Policy, Failure> {
+fn profile_checks(cli: &CliContext, args: &RunArgs) -> Result<CheckSettings, Failure> {
     let (_, profile) = cli.config.profile(args.profile.as_deref())?;
     Ok(profile.checks)
 }
@@ -172,7 +172,12 @@ fn ask() -> bool {
 }
 
 /// Says that the policy does not let it run.
-fn report_denied(cli: &CliContext, source: &Source, findings: &[Finding]) -> Outcome<u8> {
+fn report_denied(
+    cli: &CliContext,
+    source: &Source,
+    findings: &[Finding],
+    level: Severity,
+) -> Outcome<u8> {
     match cli.format {
         Format::Json => print::json(&json!({
             "run": null, "sandbox": null, "status": "denied", "exit_code": null, "signal": null,
@@ -182,10 +187,12 @@ fn report_denied(cli: &CliContext, source: &Source, findings: &[Finding]) -> Out
             "language": source.language.name(), "deps": [], "deps_cache": "none", "findings": findings,
         }))?,
         Format::Text => {
+            print::note(&format!(
+                "error: the check found something at or above `{level}`, and the policy of this profile does not let such code run",
+            ));
             print::note(
-                "error: the check found dangers, and the policy of this profile does not let such code run",
+                "hint: `checks` and `checks_level` in the profile say so; --yes answers the question of `ask`",
             );
-            print::note("hint: `checks` in the profile says so; --yes answers its question");
         }
     }
     Ok(exit::REFUSED)

@@ -17,6 +17,9 @@ pub enum Severity {
 }
 
 impl Severity {
+    /// All of them, for messages.
+    pub const ALL: [Self; 3] = [Self::Info, Self::Warn, Self::Danger];
+
     /// Returns the word used in JSON and on screen.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -81,14 +84,31 @@ impl Policy {
             Self::Block => "block",
         }
     }
+}
+
+/// What a profile makes of findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CheckSettings {
+    /// What is done.
+    pub policy: Policy,
+    /// The least severity for which it is done.
+    pub level: Severity,
+}
+
+impl CheckSettings {
+    /// Nothing is checked.
+    pub const OFF: Self = Self {
+        policy: Policy::Off,
+        level: Severity::Danger,
+    };
 
     /// Decides whether code with these findings runs.
     #[must_use]
     pub fn verdict(self, findings: &[Finding]) -> Verdict {
-        match self {
-            Self::Ask if !is_safe(findings) => Verdict::Ask,
-            Self::Block if !is_safe(findings) => Verdict::Refuse,
-            Self::Off | Self::Warn | Self::Ask | Self::Block => Verdict::Run,
+        match self.policy {
+            Policy::Ask if !is_safe(findings, self.level) => Verdict::Ask,
+            Policy::Block if !is_safe(findings, self.level) => Verdict::Refuse,
+            Policy::Off | Policy::Warn | Policy::Ask | Policy::Block => Verdict::Run,
         }
     }
 }
@@ -104,12 +124,18 @@ pub enum Verdict {
     Refuse,
 }
 
-/// Tells whether no danger was found; code that could not be checked is not safe.
+impl Finding {
+    /// Tells whether it is judged bad; code that could not be checked is.
+    #[must_use]
+    pub fn is_bad(&self, level: Severity) -> bool {
+        self.severity >= level || self.rule == UNCHECKED
+    }
+}
+
+/// Tells whether nothing was found at or above a level; code that could not be checked is not safe.
 #[must_use]
-pub fn is_safe(findings: &[Finding]) -> bool {
-    let is_bad =
-        |finding: &Finding| finding.severity == Severity::Danger || finding.rule == UNCHECKED;
-    !findings.iter().any(is_bad)
+pub fn is_safe(findings: &[Finding], level: Severity) -> bool {
+    !findings.iter().any(|finding| finding.is_bad(level))
 }
 
 #[cfg(test)]
@@ -117,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_dangers_and_unread_code_stop_a_run() {
+    fn only_what_reaches_the_level_and_unread_code_stop_a_run() {
         let finding = |rule, severity| Finding {
             rule,
             severity,
@@ -128,11 +154,15 @@ mod tests {
         let warned = [finding("py-eval", Severity::Warn)];
         let unread = [finding(UNCHECKED, Severity::Warn)];
         let danger = [finding("sh-delete-root", Severity::Danger)];
-        assert_eq!(Policy::Block.verdict(&warned), Verdict::Run);
-        assert_eq!(Policy::Block.verdict(&unread), Verdict::Refuse);
+        let at = |level, policy| CheckSettings { policy, level };
+        let usual = |policy| at(Severity::Danger, policy);
+        assert_eq!(usual(Policy::Block).verdict(&warned), Verdict::Run);
+        assert_eq!(usual(Policy::Block).verdict(&unread), Verdict::Refuse);
         assert_eq!(
-            Policy::ALL.map(|policy| policy.verdict(&danger)),
+            Policy::ALL.map(|policy| usual(policy).verdict(&danger)),
             [Verdict::Run, Verdict::Run, Verdict::Ask, Verdict::Refuse]
         );
+        let verdicts = Severity::ALL.map(|level| at(level, Policy::Block).verdict(&warned));
+        assert_eq!(verdicts, [Verdict::Refuse, Verdict::Refuse, Verdict::Run]);
     }
 }

@@ -6,6 +6,7 @@
 //! Everything here is pure and bounded. Programs are hostile: what is too large or nests too deep is not read at all and says
 //! so, and parsers, which recurse, run on a stack whose size is known.
 
+mod definition;
 mod finding;
 #[cfg(test)]
 mod fuzz;
@@ -24,9 +25,10 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::thread;
 
-pub use finding::{Finding, Policy, Severity, UNCHECKED, Verdict, is_safe};
+pub use definition::Definition;
+pub use finding::{CheckSettings, Finding, Policy, Severity, UNCHECKED, Verdict, is_safe};
 pub(crate) use language::FILE_MARK;
-pub use language::{Definition, Dialect, Installer, Language, Languages};
+pub use language::{Dialect, Installer, Language, Languages};
 pub use packages::{Requirement, Wanted};
 pub(crate) use shell::words;
 

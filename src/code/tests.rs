@@ -203,7 +203,7 @@ fn too_large_is_said_and_not_safe() {
         &Around::default(),
     );
     assert_eq!(report.findings.first().map(|f| f.rule), Some(UNCHECKED));
-    assert!(!is_safe(&report.findings));
+    assert!(!is_safe(&report.findings, Severity::Danger));
     let deep = read(
         Some(Dialect::JavaScript),
         "(".repeat(100_000).as_bytes(),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::error::suggest;
-use crate::code::Policy;
+use crate::code::{Policy, Severity};
 use crate::domain::{EngineKind, Grace, SandboxPath};
 use crate::text::{human::parse_bytes, safe_line};
 
@@ -111,6 +111,15 @@ pub(super) fn policy(text: &str) -> Result<Policy, String> {
     known.ok_or_else(|| {
         let hint = suggest(text, Policy::ALL.map(Policy::word));
         format!("`{}` is not a policy; {hint}", safe_line(text))
+    })
+}
+
+/// Reads how much a finding must matter.
+pub(super) fn severity(text: &str) -> Result<Severity, String> {
+    let mut known = Severity::ALL.into_iter();
+    known.find(|level| level.word() == text).ok_or_else(|| {
+        let hint = suggest(text, Severity::ALL.map(Severity::word));
+        format!("`{}` is not a level of findings; {hint}", safe_line(text))
     })
 }
 

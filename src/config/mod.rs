@@ -30,7 +30,7 @@ pub use paths::{Paths, create_private};
 use resolve::Layers;
 pub use ui::{AsciiChoice, ThemeChoice, UiSettings};
 
-use crate::code::{Languages, Policy};
+use crate::code::{CheckSettings, Languages};
 use crate::domain::{
     AdoptRules, EngineKind, Grace, GuardRules, HOST_IMAGE, Limits, Mount, Network, Retention,
     SandboxPath,
@@ -107,7 +107,7 @@ pub struct Profile {
     /// Whether variables tell its programs how many processors it may use.
     pub size_hints: bool,
     /// What findings of the code check do.
-    pub checks: Policy,
+    pub checks: CheckSettings,
 }
 
 /// How many sandboxes there may be, and when they go.

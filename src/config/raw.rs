@@ -56,6 +56,7 @@ pub(super) struct RawSandbox {
     pub(super) env: Option<BTreeMap<String, String>>,
     pub(super) size_hints: Option<bool>,
     pub(super) checks: Option<String>,
+    pub(super) checks_level: Option<String>,
 }
 
 /// `[manager]`.
@@ -205,6 +206,7 @@ impl RawSandbox {
             env: Some(env),
             size_hints: self.size_hints.or(base.size_hints),
             checks: self.checks.or(base.checks),
+            checks_level: self.checks_level.or(base.checks_level),
         }
     }
 }

@@ -10,7 +10,7 @@ use super::raw::{RawAdopt, RawConfig, RawDeps, RawManager, RawSandbox, RawStore}
 use super::{
     Config, DEFAULT_TOML, DepsSettings, IndexSettings, ManagerSettings, Profile, check, guards, ui,
 };
-use crate::code::Languages;
+use crate::code::{CheckSettings, Languages};
 use crate::domain::{AdoptRules, EngineKind, Limits, Mount, Network, Retention};
 use crate::protocol::Failure;
 
@@ -192,7 +192,10 @@ fn profile(raw: &RawSandbox, at: &KeyPath) -> Result<Profile, BadValue> {
         user: at.read("user", raw.user.as_deref(), check::user)?,
         tmp_bytes: at.read("tmp_size", raw.tmp_size.as_deref(), check::tmp_size)?,
         size_hints: at.read("size_hints", raw.size_hints, Ok)?,
-        checks: at.read("checks", raw.checks.as_deref(), check::policy)?,
+        checks: CheckSettings {
+            policy: at.read("checks", raw.checks.as_deref(), check::policy)?,
+            level: at.read("checks_level", raw.checks_level.as_deref(), check::severity)?,
+        },
     })
 }
 

@@ -116,7 +116,8 @@ fn raw_profile(profile: &Profile) -> RawSandbox {
         mounts: Some(profile.mounts.iter().map(mount).collect()),
         env: Some(profile.env.iter().map(masked).collect()),
         size_hints: Some(profile.size_hints),
-        checks: Some(profile.checks.word().to_owned()),
+        checks: Some(profile.checks.policy.word().to_owned()),
+        checks_level: Some(profile.checks.level.word().to_owned()),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::Serialize;
 
-use crate::code::{Around, Finding, Language, Policy, Report, Requirement, Verdict, Wanted};
+use crate::code::{Around, CheckSettings, Finding, Language, Report, Requirement, Verdict, Wanted};
 use crate::domain::{ExecId, ExecSpec, HostName, Sandbox, SandboxSpec, StdinMode};
 
 /// Where a program runs.
@@ -55,7 +55,7 @@ pub struct Program {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Checks {
     /// If this policy allows what is found in it.
-    By(Policy),
+    By(CheckSettings),
     /// It was read, and whoever asks takes what was found.
     Passed(Box<Report>),
 }

@@ -38,8 +38,63 @@ fn check_tells_findings_and_only_strict_fails() {
     );
     assert_eq!(
         fine.ok().json(),
-        json!({"language": "python", "safe": true, "findings": []})
+        json!({"language": "python", "safe": true, "level": "info", "findings": []})
     );
+}
+
+/// Programs that start others or run text as code.
+const UNSAFE_WHEN_STRICT: [(&str, &str); 7] = [
+    ("py", "import os\nos.system('ls')"),
+    ("py", "import subprocess\nsubprocess.run(['ls'])"),
+    ("py", "eval(input())"),
+    ("js", "require('child_process').exec('ls')"),
+    ("js", "new Function('return 1')()"),
+    (
+        "js",
+        "import { exec } from 'node:child_process'; exec('ls')",
+    ),
+    ("sh", "curl https://example.org/x | sh"),
+];
+
+#[test]
+fn what_is_safe_depends_on_the_level() {
+    let place = Place::demo();
+    for (language, code) in UNSAFE_WHEN_STRICT {
+        let check = ["check", "--lang", language, "--json"];
+        let strict = [&check[..], &["--strict"]].concat();
+        let usual = place.feed(code.as_bytes(), &check).ok().json();
+        assert_eq!(usual["level"], "danger", "{code}");
+        let value = place.feed(code.as_bytes(), &strict).exits(5).json();
+        assert_eq!(
+            (&value["safe"], &value["level"]),
+            (&json!(false), &json!("info")),
+            "{code}"
+        );
+    }
+    let block = |level: &str| {
+        let settings = format!("[sandbox]\nchecks = 'block'\nchecks_level = '{level}'\n");
+        Place::demo().configured(&settings)
+    };
+    let code = b"eval(input())";
+    let checked = |place: &Place| {
+        place
+            .feed(code, &["check", "-l", "py", "--json"])
+            .ok()
+            .json()
+    };
+    let usual = block("danger");
+    assert_eq!(checked(&usual)["safe"], true);
+    let careful = block("warn");
+    assert_eq!(checked(&careful)["safe"], false);
+    careful
+        .feed(code, &["run", "-l", "py"])
+        .exits(5)
+        .says("at or above `warn`");
+    Place::demo()
+        .configured("[sandbox]\nchecks_level = 'dangers'\n")
+        .feed(code, &["check", "-l", "py"])
+        .exits(2)
+        .says("did you mean `danger`");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::select::{running, selected_running};
 use crate::app::intent::{Intent, ProgramRun, ReplyTo, RunOptions};
 use crate::app::panes::output::{Hold, RunInfo};
 use crate::app::{AppState, Effect, Mode, Pane, Tone};
-use crate::code::{Around, Finding, Language, Policy, Severity, Verdict, Wanted, is_safe};
+use crate::code::{Around, CheckSettings, Finding, Language, Severity, Verdict, Wanted};
 use crate::domain::{ExecSpec, Phase, Sandbox, StdinMode, StreamId};
 use crate::protocol::{CacheUse, Checks, Command, Denied, Place, Prepared, Program};
 
@@ -63,7 +63,8 @@ pub(crate) fn prepare(state: &mut AppState, run: ProgramRun) -> Vec<Effect> {
 
 /// Says what the policy has against a program, and asks where a person may decide.
 pub(crate) fn deny(state: &mut AppState, mut run: ProgramRun, denied: Denied) {
-    let found = worst(&denied.report.findings).unwrap_or_default();
+    let level = state.settings.config.sandbox.checks.level;
+    let found = worst(&denied.report.findings, level).unwrap_or_default();
     if denied.verdict == Verdict::Refuse {
         let words = format!("Not run: {found}. The policy blocks it.");
         state.say(Tone::Bad, words);
@@ -74,15 +75,11 @@ pub(crate) fn deny(state: &mut AppState, mut run: ProgramRun, denied: Denied) {
     state.confirm(question, "Run", vec![Intent::Prepare(Box::new(run))]);
 }
 
-/// Puts the worst finding in words, if it is a danger.
-fn worst(findings: &[Finding]) -> Option<String> {
-    if is_safe(findings) {
-        return None;
-    }
-    let danger = findings
-        .iter()
-        .find(|finding| finding.severity == Severity::Danger);
-    let worst = danger.or(findings.first())?;
+/// Puts the worst finding in words, if one reaches the level.
+fn worst(findings: &[Finding], level: Severity) -> Option<String> {
+    let bad = findings.iter().filter(|finding| finding.is_bad(level));
+    // Of several that are as bad, the first.
+    let worst = bad.rev().max_by_key(|finding| finding.severity)?;
     Some(format!("Line {} {}", worst.line, worst.message))
 }
 
@@ -94,7 +91,7 @@ fn program(state: &mut AppState, code: String, language: Language) -> Program {
         code: code.into(),
         language,
         around: Around::default(),
-        checks: Checks::By(Policy::Off),
+        checks: Checks::By(CheckSettings::OFF),
         wanted: Wanted::Detected,
         arguments: Vec::new(),
         env: Vec::new(),
@@ -125,7 +122,8 @@ pub(crate) fn start(state: &mut AppState, run: ProgramRun, prepared: Prepared) -
     if prepared.cache == CacheUse::Miss {
         state.editor.invalidate_analysis();
     }
-    if let Some(words) = worst(&prepared.findings) {
+    let level = state.settings.config.sandbox.checks.level;
+    if let Some(words) = worst(&prepared.findings, level) {
         state.say(Tone::Bad, words);
     }
     let mut effects = launch(state, run.title, prepared.sandbox, prepared.spec);

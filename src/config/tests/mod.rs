@@ -7,6 +7,7 @@ mod sources;
 mod values;
 
 use super::*;
+use crate::code::{Policy, Severity};
 use crate::domain::{GuardAction, GuardRule};
 use crate::protocol::FailureKind;
 
@@ -54,7 +55,10 @@ fn default_profile() -> Profile {
         user: "65534:65534".into(),
         tmp_bytes: 64 * MIB,
         size_hints: true,
-        checks: Policy::Warn,
+        checks: CheckSettings {
+            policy: Policy::Warn,
+            level: Severity::Danger,
+        },
     }
 }
 

@@ -210,10 +210,10 @@ async fn read_as(program: &Program, around: Around) -> Result<Report, Failure> {
 
 /// Tells what stands against running the program, if the policy says that something does.
 fn judge(program: &Program, report: &Report) -> Option<Denied> {
-    let Checks::By(policy) = program.checks else {
+    let Checks::By(settings) = program.checks else {
         return None;
     };
-    let verdict = policy.verdict(&report.findings);
+    let verdict = settings.verdict(&report.findings);
     let report = report.clone();
     (verdict != Verdict::Run).then_some(Denied { verdict, report })
 }
@@ -221,7 +221,7 @@ fn judge(program: &Program, report: &Report) -> Option<Denied> {
 /// Returns what whoever asked cannot know yet.
 fn new_findings(program: &Program, report: Report) -> Vec<Finding> {
     match program.checks {
-        Checks::By(Policy::Off) | Checks::Passed(_) => Vec::new(),
-        Checks::By(_) => report.findings,
+        Checks::By(settings) if settings.policy != Policy::Off => report.findings,
+        Checks::By(_) | Checks::Passed(_) => Vec::new(),
     }
 }

@@ -101,7 +101,7 @@ fn hides_others(program: &Program, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::{Around, Languages, Policy, Wanted};
+    use crate::code::{Around, CheckSettings, Languages, Wanted};
     use crate::domain::{ExecId, StdinMode};
     use crate::protocol::Checks;
 
@@ -113,7 +113,7 @@ mod tests {
             code: "1".into(),
             language: languages.by_word(language).expect("a language"),
             around: Around::default(),
-            checks: Checks::By(Policy::Off),
+            checks: Checks::By(CheckSettings::OFF),
             wanted: Wanted::Nothing,
             arguments: Vec::new(),
             env: Vec::new(),

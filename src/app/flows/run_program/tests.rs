@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::app::testing::{App, sandbox};
+use crate::code::Policy;
 use crate::protocol::Reply;
 
 /// Answers the request that gets code ready.
@@ -57,7 +58,7 @@ fn denied(command: &Command) -> Option<Result<Reply, crate::protocol::Failure>> 
     let Command::Prepare { program, .. } = command else {
         return None;
     };
-    let Checks::By(policy) = program.checks else {
+    let Checks::By(settings) = program.checks else {
         return None;
     };
     let report = crate::code::read(
@@ -65,13 +66,13 @@ fn denied(command: &Command) -> Option<Result<Reply, crate::protocol::Failure>> 
         b"import os\nos.system('rm -rf /')",
         &program.around,
     );
-    let verdict = policy.verdict(&report.findings);
+    let verdict = settings.verdict(&report.findings);
     Some(Ok(Reply::Denied(Box::new(Denied { verdict, report }))))
 }
 
 fn set_policy(app: &mut App, policy: Policy) {
     let settings = std::sync::Arc::get_mut(&mut app.state.settings).expect("settings");
-    settings.config.sandbox.checks = policy;
+    settings.config.sandbox.checks.policy = policy;
 }
 
 #[test]

@@ -126,7 +126,8 @@ impl Imports {
         }
     }
 
-    /// A program that catches a missing module can do without it, unless it ends then or turns to another package.
+    /// A program that catches a missing module can do without it, unless it ends then or turns to another one: the first is what
+    /// it would rather have.
     fn attempt(&mut self, attempt: &StmtTry) {
         let handlers: Vec<_> = attempt
             .handlers
@@ -138,9 +139,7 @@ impl Imports {
             .filter(|handler| handler.type_.as_deref().is_none_or(catches_missing))
             .collect();
         let gives_up = catching.iter().any(|handler| ends(&handler.body));
-        let turns = catching
-            .iter()
-            .any(|handler| self.needs_package(&handler.body));
+        let turns = catching.iter().any(|handler| self.imports(&handler.body));
         let before = self.may_be_missing;
         self.may_be_missing = before || (!catching.is_empty() && !gives_up && !turns);
         self.body(&attempt.body);
@@ -153,13 +152,11 @@ impl Imports {
         self.body(&attempt.finalbody);
     }
 
-    /// Tells whether statements import something that does not come with Python.
-    fn needs_package(&self, body: &[Stmt]) -> bool {
+    /// Tells whether statements import anything.
+    fn imports(&self, body: &[Stmt]) -> bool {
         let mut inner = Self::new(self.minor);
         inner.body(body);
-        let local = BTreeSet::new();
-        let needs = inner.packages(&local);
-        !needs.required.is_empty()
+        !inner.required.is_empty()
     }
 
     /// Decides a condition as far as that is possible here: this version, Linux, no type checker.

@@ -215,9 +215,27 @@ impl<'a> InstallJob<'a> {
             words.push('\n');
             words.push_str(&line);
         }
-        Failure::new(FailureKind::Packages, words)
-            .with_hint("`--deps none` runs the code without installing anything")
+        let hint = hint(&words);
+        Failure::new(FailureKind::Packages, words).with_hint(hint)
     }
+}
+
+/// What package managers say when no name of an index has an address.
+const NO_NAMES: [&str; 6] = [
+    "name resolution",
+    "NameResolutionError",
+    "Name or service not known",
+    "getaddrinfo",
+    "ENOTFOUND",
+    "EAI_AGAIN",
+];
+
+/// Says what to do next, by what the package manager said.
+fn hint(said: &str) -> &'static str {
+    if NO_NAMES.iter().any(|words| said.contains(words)) {
+        return "names of hosts have no address where packages are installed: `network` in [deps] names another network, such as \"host\"; `--deps none` installs nothing";
+    }
+    "`--deps none` runs the code without installing anything"
 }
 
 /// How workers go.
@@ -230,4 +248,21 @@ fn explain_network(failure: Failure) -> Failure {
         return failure;
     }
     failure.with_hint("packages are installed with a network; `network` in [deps] names another one, such as \"host\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_cannot_resolve_names_is_told_of_the_network() {
+        for said in [
+            "NewConnectionError(\"[Errno -3] Temporary failure in name resolution\")",
+            "npm error code EAI_AGAIN",
+            "npm error network request to https://index.example failed, reason: getaddrinfo ENOTFOUND",
+        ] {
+            assert!(hint(said).contains("`network` in [deps]"), "{said}");
+        }
+        assert!(!hint("No matching distribution found for x").contains("network"));
+    }
 }

@@ -178,6 +178,13 @@ pub trait Engine: Send + Sync + 'static {
         Ok(listed)
     }
 
+    /// Lists the names of those that are ours.
+    async fn names(&self) -> Result<Vec<String>> {
+        let listed = self.list().await?.into_iter();
+        let ours = listed.filter(|one| one.owner.is_some());
+        Ok(ours.map(|one| one.name).collect())
+    }
+
     /// Makes and starts a sandbox, or leaves nothing.
     async fn create(&self, spec: &SandboxSpec, notes: &Notes) -> Result<Sandbox>;
 

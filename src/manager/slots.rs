@@ -78,15 +78,18 @@ async fn check(
     name: &str,
     most: usize,
 ) -> Result<(), Failure> {
-    let existing = engine.list().await?;
-    let mut taken = reserved.clone();
-    // Those of other tools take no place of ours.
-    let ours = existing
-        .into_iter()
-        .filter(|sandbox| sandbox.owner.is_some());
-    taken.extend(ours.map(|sandbox| sandbox.name));
     // A name in use is the engine's refusal to give, with better words.
-    if taken.len() < most || taken.contains(name) {
+    let fits = |existing: Vec<String>| {
+        let taken: BTreeSet<&String> = existing.iter().chain(reserved).collect();
+        taken.len() < most || taken.iter().any(|taken| *taken == name)
+    };
+    if fits(engine.names().await?) {
+        return Ok(());
+    }
+    // Only a list finds out what is left of a crash and takes no place.
+    let listed = engine.list().await?.into_iter();
+    let ours = listed.filter(|sandbox| sandbox.owner.is_some());
+    if fits(ours.map(|sandbox| sandbox.name).collect()) {
         return Ok(());
     }
     Err(Failure::new(

@@ -14,7 +14,7 @@ use crate::domain::{
     SandboxSpec, TtySize,
 };
 use crate::engine::{ByteStream, Engine, EngineError, Notes, Result, RunningExec, TreeStream};
-use crate::protocol::{FileOp, Leftover, LifecycleOp, SessionInfo};
+use crate::protocol::{FailureKind, FileOp, Leftover, LifecycleOp, SessionInfo};
 
 #[async_trait]
 impl Engine for LocalEngine {
@@ -43,14 +43,27 @@ impl Engine for LocalEngine {
     }
 
     async fn list(&self) -> Result<Vec<Sandbox>> {
-        let states = self.query(Lifecycle::list).await?.into_iter();
-        Ok(states
-            .map(|state| {
-                state
-                    .record
-                    .sandbox(&self.host, state.phase, state.run.as_ref())
-            })
-            .collect())
+        let states = self.query(Lifecycle::list).await?;
+        Ok(self.sandboxes(states))
+    }
+
+    async fn find(&self, id: &SandboxId) -> Result<Option<Sandbox>> {
+        match self.state(id).await {
+            Ok(state) => Ok(self.sandboxes(vec![state]).pop()),
+            Err(error) if error.kind == FailureKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn named(&self, word: &str) -> Result<Vec<Sandbox>> {
+        let word = word.to_owned();
+        let states = self.query(move |lifecycle| lifecycle.named(&word)).await?;
+        Ok(self.sandboxes(states))
+    }
+
+    async fn names(&self) -> Result<Vec<String>> {
+        let index = self.query(|lifecycle| lifecycle.state_dir.index()).await?;
+        Ok(index.into_iter().map(|entry| entry.name).collect())
     }
 
     async fn create(&self, spec: &SandboxSpec, notes: &Notes) -> Result<Sandbox> {
@@ -76,7 +89,7 @@ impl Engine for LocalEngine {
     }
 
     async fn inspect(&self, id: &SandboxId) -> Result<Details> {
-        let state = self.find(id).await?;
+        let state = self.state(id).await?;
         Ok(inspect::details(state, &self.guests, &self.lifecycle.state_dir, &self.host).await)
     }
 
@@ -185,7 +198,7 @@ impl Engine for LocalEngine {
         let lifecycle = self.lifecycle.clone();
         self.lifecycle
             .journal
-            .follow(Arc::new(move || drop(lifecycle.list())))
+            .follow(Arc::new(move || lifecycle.rescan()))
     }
 
     async fn events_since(&self, since: DateTime<Utc>) -> Result<Vec<EngineEvent>> {
@@ -203,7 +216,7 @@ impl Engine for LocalEngine {
     }
 
     async fn changes(&self, id: &SandboxId) -> Result<Changes> {
-        let state = self.find(id).await?;
+        let state = self.state(id).await?;
         introspect::changes(&state, &self.guests, id).await
     }
 

@@ -17,6 +17,7 @@ mod engine;
 mod environment;
 mod hierarchies;
 mod image;
+mod index;
 mod inspect;
 mod introspect;
 mod journal;
@@ -46,7 +47,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::guest::Guests;
 use super::{Engine, EngineError, ExecItem, Notes, Result, RunningExec};
-use crate::domain::{EngineEventKind, ExecSpec, HostName, SandboxId};
+use crate::domain::{EngineEventKind, ExecSpec, HostName, Sandbox, SandboxId};
 use crate::protocol::LifecycleOp;
 use journal::Journal;
 use lifecycle::{Lifecycle, SandboxState};
@@ -99,7 +100,16 @@ impl LocalEngine {
         }
     }
 
-    async fn find(&self, id: &SandboxId) -> Result<SandboxState> {
+    /// Describes sandboxes as lists do.
+    fn sandboxes(&self, states: Vec<SandboxState>) -> Vec<Sandbox> {
+        let describe = |state: SandboxState| {
+            let run = state.run.as_ref();
+            state.record.sandbox(&self.host, state.phase, run)
+        };
+        states.into_iter().map(describe).collect()
+    }
+
+    async fn state(&self, id: &SandboxId) -> Result<SandboxState> {
         let id = id.as_str().to_owned();
         self.query(move |lifecycle| lifecycle.find(&id)).await?
     }

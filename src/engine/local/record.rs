@@ -172,27 +172,7 @@ mod tests {
     use super::*;
 
     /// A record as the first version of sandtop wrote it.
-    const OLDEST: &str = r#"{
-        "id": "0123456789abcdef01234567",
-        "created_at": "2026-01-02T03:04:05Z",
-        "uid": 1000,
-        "gid": 1001,
-        "block": null,
-        "asked": {
-            "token": "t",
-            "name": "a",
-            "image": "host",
-            "profile": "",
-            "limits": {"memory_bytes": 1024, "cpus": 0.5, "pids": 7},
-            "network": "none",
-            "env": [["KEY", "value"]],
-            "mounts": [{"source": "/data", "target": "/in%20side", "read_only": true}],
-            "work_dir": "/workspace",
-            "tmp_bytes": 4096,
-            "labels": {},
-            "owner": {"host": "here", "pid": 1, "started": 2, "user": null, "kind": "cli"}
-        }
-    }"#;
+    const OLDEST: &str = include_str!("oldest_record.json");
 
     #[test]
     fn records_of_older_versions_are_read() {

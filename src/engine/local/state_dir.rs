@@ -7,6 +7,7 @@
 //!                   journal  what happened, a line each
 //!                   ID/      record.json  run.json  workspace/  socket  lock  death  [new]
 //!                   ID.gone/ on its way out
+//!                   index.json  names and user numbers, see `index`
 //!                   images/  what came packed, see `unpacked`
 //! ```
 //!
@@ -19,6 +20,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::index::{self, Entry};
 use super::record::{self, Record, Run};
 use crate::engine::guest::random_word;
 use crate::guest::{self, wire};
@@ -105,6 +107,18 @@ impl StateDir {
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
+    }
+
+    /// Lists the ids of all sandboxes, and of what a crash has left of one.
+    pub(super) fn ids(&self) -> Vec<String> {
+        let mut names = self.names();
+        names.retain(|name| is_id(name));
+        names
+    }
+
+    /// Lists what is looked up most of each sandbox.
+    pub(super) fn index(&self) -> Vec<Entry> {
+        index::look_up(&self.scope, self.ids(), |id| self.record(id))
     }
 
     /// Lists the sandboxes, oldest first.

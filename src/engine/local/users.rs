@@ -9,6 +9,7 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 
 use super::image::ImageRoot;
+use super::index::Entry;
 use super::record::Record;
 use crate::engine::{EngineError, Result};
 use crate::protocol::FailureKind;
@@ -99,12 +100,12 @@ pub(super) fn give_to_user(record: &Record, folder: &Path) -> io::Result<()> {
 }
 
 /// Takes a block of users that no other sandbox here has; `None` if this process may not give any.
-pub(super) fn free_block(records: &[Record]) -> Option<u32> {
+pub(super) fn free_block(others: &[Entry]) -> Option<u32> {
     if !may_give_blocks() {
         return None;
     }
-    let taken: Vec<u32> = records.iter().filter_map(|record| record.block).collect();
-    let seed = RandomState::new().hash_one(records.len());
+    let taken: Vec<u32> = others.iter().filter_map(|other| other.block).collect();
+    let seed = RandomState::new().hash_one(others.len());
     let start = u32::try_from(seed % u64::from(BLOCKS)).unwrap_or(0);
     let candidates = (0..BLOCKS).map(|step| FIRST_BLOCK + (start + step) % BLOCKS * BLOCK);
     candidates.into_iter().find(|block| !taken.contains(block))

@@ -17,33 +17,44 @@ use crate::guest::wire::{self, KeeperRequest};
 impl Lifecycle {
     /// Tells whether a crash has left something.
     pub(super) fn needs_clean_up(&self) -> bool {
-        let unfinished = |record: &Record| {
-            self.state_dir.is_new(&record.id)
-                || keeper::was_killed(&self.state_dir.folder(&record.id))
-        };
         !self.state_dir.removed_dirs().is_empty()
             || !self.state_dir.partial_dirs().is_empty()
             || unpacked::has_partial(&self.state_dir)
-            || self.state_dir.records().iter().any(unfinished)
+            || self.state_dir.ids().iter().any(|id| self.is_left(id))
+    }
+
+    /// Tells whether a sandbox was never finished, or its keeper was killed.
+    pub(super) fn is_left(&self, id: &str) -> bool {
+        self.state_dir.is_new(id) || keeper::was_killed(&self.state_dir.folder(id))
     }
 
     /// Cleans up. Who holds the lock knows that nobody else is making or removing anything.
-    pub(super) fn clean_up(&self, _lock: &ScopeLock) {
-        for record in self.state_dir.records() {
-            let folder = self.state_dir.folder(&record.id);
-            if self.state_dir.is_new(&record.id) {
-                let _ = keeper::end(&folder, &KeeperRequest::Kill);
-                let _ = self.delete_files(&record);
-            } else if keeper::was_killed(&folder) {
-                self.mark_dead(&record);
+    pub(super) fn clean_up(&self, lock: &ScopeLock) {
+        for id in self.state_dir.ids().iter().filter(|id| self.is_left(id)) {
+            if let Some(record) = self.state_dir.record(id) {
+                self.clean_up_one(&record, lock);
             }
         }
-        for folder in self
-            .state_dir
-            .removed_dirs()
-            .into_iter()
-            .chain(self.state_dir.partial_dirs())
-        {
+        self.clean_up_folders(lock);
+        for folder in self.state_dir.partial_dirs() {
+            let _ = state_dir::remove_all(&folder);
+        }
+    }
+
+    /// Cleans up after one sandbox, if that is needed.
+    pub(super) fn clean_up_one(&self, record: &Record, _lock: &ScopeLock) {
+        let folder = self.state_dir.folder(&record.id);
+        if self.state_dir.is_new(&record.id) {
+            let _ = keeper::end(&folder, &KeeperRequest::Kill);
+            let _ = self.delete_files(record);
+        } else if keeper::was_killed(&folder) {
+            self.mark_dead(record);
+        }
+    }
+
+    /// Deletes what was to be deleted; that takes no look at any sandbox.
+    pub(super) fn clean_up_folders(&self, _lock: &ScopeLock) {
+        for folder in self.state_dir.removed_dirs() {
             let _ = state_dir::remove_all(&folder);
         }
         unpacked::remove_partial(&self.state_dir);

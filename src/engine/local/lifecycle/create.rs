@@ -8,6 +8,7 @@ use chrono::Utc;
 use super::super::cgroups::Cgroups;
 use super::super::hierarchies::Hierarchies;
 use super::super::image::ImageRoot;
+use super::super::index::Entry;
 use super::super::plan::{self, Parts};
 use super::super::record::{Record, Run, SpecRecord};
 use super::super::state_dir::{self, NEW, ScopeLock, WORKSPACE};
@@ -31,12 +32,9 @@ impl Lifecycle {
         let usable = unpacked::prepare(&self.state_dir, found, notes)?;
         let (uid, gid) = users::find(&spec.user, &usable.image)?;
         let lock = self.lock_scope()?;
-        self.clean_up(&lock);
-        let records = self.state_dir.records();
-        if records
-            .iter()
-            .any(|other| other.asked.name == spec.name.as_str())
-        {
+        self.clean_up_folders(&lock);
+        let others = self.state_dir.index();
+        if self.is_taken(spec.name.as_str(), &others, &lock) {
             return Err(conflict(
                 format!("the name {} is in use on this engine", spec.name),
                 "choose another name, or remove that one first",
@@ -49,7 +47,7 @@ impl Lifecycle {
             created_at: Utc::now(),
             uid,
             gid,
-            block: users::free_block(&records),
+            block: users::free_block(&others),
             unpacked: usable.unpacked.clone(),
             asked: SpecRecord::of(spec, packages),
         };
@@ -59,6 +57,16 @@ impl Lifecycle {
             self.delete_files(&record)?;
         }
         created.map(|()| record)
+    }
+
+    /// Tells whether a name is in use, and not by what a crash has left.
+    fn is_taken(&self, name: &str, others: &[Entry], lock: &ScopeLock) -> bool {
+        let same = others.iter().filter(|other| other.name == name);
+        let mut records = same.filter_map(|other| self.state_dir.record(&other.id));
+        records.any(|record| {
+            self.clean_up_one(&record, lock);
+            self.state_dir.record(&record.id).is_some()
+        })
     }
 
     fn create_and_start(&self, record: &Record, image: &ImageRoot, lock: &ScopeLock) -> Result<()> {

@@ -49,20 +49,43 @@ fn conflict(message: String, hint: &str) -> EngineError {
 impl Lifecycle {
     /// Lists the sandboxes, and cleans up what a crash has left.
     pub(super) fn list(&self) -> Vec<SandboxState> {
+        self.rescan();
+        let records = self.state_dir.records().into_iter();
+        records.map(|record| self.state_of(record)).collect()
+    }
+
+    /// Cleans up what a crash has left, unless somebody else is at it.
+    pub(super) fn rescan(&self) {
         if self.needs_clean_up()
             && let Ok(Some(lock)) = self.state_dir.try_lock_scope()
         {
             self.clean_up(&lock);
         }
-        let records = self.state_dir.records().into_iter();
-        records.map(|record| self.state_of(record)).collect()
     }
 
-    /// Finds one sandbox.
+    /// Finds one sandbox, and cleans up what a crash has left of it.
     pub(super) fn find(&self, id: &str) -> Result<SandboxState> {
-        let record = self.state_dir.record(id);
-        let record = record.ok_or_else(|| EngineError::not_found(format!("the sandbox {id}")))?;
+        let missing = || EngineError::not_found(format!("the sandbox {id}"));
+        let mut record = self.state_dir.record(id).ok_or_else(missing)?;
+        if self.is_left(id)
+            && let Ok(Some(lock)) = self.state_dir.try_lock_scope()
+        {
+            self.clean_up_one(&record, &lock);
+            record = self.state_dir.record(id).ok_or_else(missing)?;
+        }
         Ok(self.state_of(record))
+    }
+
+    /// Finds those of a name, or else those whose id begins so.
+    pub(super) fn named(&self, word: &str) -> Vec<SandboxState> {
+        let mut index = self.state_dir.index();
+        let by_name = index.iter().any(|entry| entry.name == word);
+        index.retain(|entry| match by_name {
+            true => entry.name == word,
+            false => entry.id.starts_with(word),
+        });
+        let found = index.iter().filter_map(|entry| self.find(&entry.id).ok());
+        found.collect()
     }
 
     fn state_of(&self, record: Record) -> SandboxState {
@@ -151,7 +174,7 @@ impl Lifecycle {
         }
         let image = unpacked::of_record(&self.state_dir, record)?;
         let lock = self.lock_scope()?;
-        self.clean_up(&lock);
+        self.clean_up_one(record, &lock);
         // Somebody else may have started or removed it while we waited.
         if self.find(&record.id)?.phase.is_live() {
             return Ok(());

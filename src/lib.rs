@@ -289,6 +289,7 @@ fn settings(config: Config, global: &Global, demo: bool) -> Result<Settings, Fai
 fn manager_options(config: &Config, source: Source, store: Store) -> Options {
     Options {
         max_sandboxes: config.manager.max_sandboxes,
+        copy_limit: config.manager.copy_limit,
         reap_foreign: config.adopt.reap,
         measures_disk: config.guards.on(domain::Guarded::Disk).is_some(),
         deps: config.deps.clone(),

@@ -42,13 +42,26 @@ fn side(text: &OsStr) -> Side<'_> {
 }
 
 /// `cp`.
-pub(super) async fn copy(cli: &mut CliContext, from: &OsStr, to: &OsStr) -> Outcome<u8> {
+pub(super) async fn copy(
+    cli: &mut CliContext,
+    from: &OsStr,
+    to: &OsStr,
+    max_size: Option<&str>,
+) -> Outcome<u8> {
+    let most = max_size.map(size).transpose()?;
     match (side(from), side(to)) {
-        (Side::Here(from), Side::There(name, to)) => copy_in(cli, from, name, to).await,
-        (Side::There(name, from), Side::Here(to)) => copy_out(cli, name, from, to).await,
+        (Side::Here(from), Side::There(name, to)) => copy_in(cli, from, name, to, most).await,
+        (Side::There(name, from), Side::Here(to)) => copy_out(cli, name, from, to, most).await,
         (Side::Here(_), Side::Here(_)) => Err(usage("neither side names a sandbox").into()),
         (Side::There(..), Side::There(..)) => Err(usage("both sides name a sandbox").into()),
     }
+}
+
+/// Reads the most that a copy may move; zero lifts the limit.
+fn size(text: &str) -> Result<u64, Failure> {
+    let bad = |why| Failure::new(FailureKind::Invalid, format!("--max-size: {why}"));
+    let size = human::parse_bytes(text).map_err(bad)?;
+    Ok(if size == 0 { u64::MAX } else { size })
 }
 
 fn usage(what: &str) -> Failure {
@@ -58,26 +71,56 @@ fn usage(what: &str) -> Failure {
     )
 }
 
-async fn copy_in(cli: &mut CliContext, from: &Path, name: &str, to: &OsStr) -> Outcome<u8> {
+/// A copy into a sandbox whose exact target is still to be found.
+#[derive(Clone, Copy)]
+struct CopyIn<'a> {
+    sandbox: &'a Sandbox,
+    from: &'a Path,
+    max_bytes: Option<u64>,
+}
+
+impl CopyIn<'_> {
+    fn command(self, to: &SandboxPath) -> Command {
+        Command::CopyIn {
+            sandbox: self.sandbox.reference.clone(),
+            from: self.from.to_path_buf(),
+            to: to.clone(),
+            max_bytes: self.max_bytes,
+        }
+    }
+}
+
+async fn copy_in(
+    cli: &mut CliContext,
+    from: &Path,
+    name: &str,
+    to: &OsStr,
+    max_bytes: Option<u64>,
+) -> Outcome<u8> {
     cli.refuse_if_read_only("copying into a sandbox")?;
     let source = std::fs::metadata(from).map_err(|error| not_readable(from, &error))?;
     let sandbox = cli.session.find(name).await?;
     let base = path_in(&sandbox, if to.is_empty() { OsStr::new(".") } else { to })?;
     let names_it = !to.is_empty() && !to.as_bytes().ends_with(b"/");
+    let copy = CopyIn {
+        sandbox: &sandbox,
+        from,
+        max_bytes,
+    };
     let straight = if source.is_file() && names_it {
-        copy_straight(cli, &sandbox, from, &base).await?
+        copy_straight(cli, copy, &base).await?
     } else {
         None
     };
     let (target, copied) = match straight {
         Some(copied) => (base, copied),
-        None => copy_by_look(cli, &sandbox, from, to, base).await?,
+        None => copy_by_look(cli, copy, to, base).await?,
     };
     report(
         cli.format,
         &from.display().to_string(),
         &format!("{name}:{target}"),
-        copied,
+        &copied,
     )
 }
 
@@ -85,11 +128,10 @@ async fn copy_in(cli: &mut CliContext, from: &Path, name: &str, to: &OsStr) -> O
 /// `None` if that was refused because the name is a folder's.
 async fn copy_straight(
     cli: &mut CliContext,
-    sandbox: &Sandbox,
-    from: &Path,
+    copy: CopyIn<'_>,
     target: &SandboxPath,
 ) -> Outcome<Option<Copied>> {
-    match ask(cli, copying(sandbox, from, target)).await {
+    match ask(cli, copy.command(target)).await {
         Err(Stop::Failed(failure)) if failure.kind == FailureKind::Invalid => Ok(None),
         outcome => outcome.map(Some),
     }
@@ -98,12 +140,12 @@ async fn copy_straight(
 /// Looks at what is there: into a folder the copy goes under its own name, else exactly there.
 async fn copy_by_look(
     cli: &mut CliContext,
-    sandbox: &Sandbox,
-    from: &Path,
+    copy: CopyIn<'_>,
     to: &OsStr,
     base: SandboxPath,
 ) -> Outcome<(SandboxPath, Copied)> {
-    let found = kind_of(cli, sandbox, &base).await?;
+    let from = copy.from;
+    let found = kind_of(cli, copy.sandbox, &base).await?;
     let wants_folder = to.as_bytes().ends_with(b"/");
     if wants_folder
         && found
@@ -127,16 +169,8 @@ async fn copy_by_look(
             .map_err(|error| usage(&error.to_string()))?,
         _ => base,
     };
-    let copied = ask(cli, copying(sandbox, from, &target)).await?;
+    let copied = ask(cli, copy.command(&target)).await?;
     Ok((target, copied))
-}
-
-fn copying(sandbox: &Sandbox, from: &Path, to: &SandboxPath) -> Command {
-    Command::CopyIn {
-        sandbox: sandbox.reference.clone(),
-        from: from.to_path_buf(),
-        to: to.clone(),
-    }
 }
 
 fn not_readable(path: &Path, error: &std::io::Error) -> Failure {
@@ -174,7 +208,13 @@ async fn kind_of(
     }
 }
 
-async fn copy_out(cli: &mut CliContext, name: &str, from: &OsStr, to: &Path) -> Outcome<u8> {
+async fn copy_out(
+    cli: &mut CliContext,
+    name: &str,
+    from: &OsStr,
+    to: &Path,
+    max_bytes: Option<u64>,
+) -> Outcome<u8> {
     let sandbox = cli.session.find(name).await?;
     let path = path_in(&sandbox, from)?;
     let inside = goes_inside(cli, &sandbox, &path, to).await?;
@@ -183,13 +223,14 @@ async fn copy_out(cli: &mut CliContext, name: &str, from: &OsStr, to: &Path) -> 
         sandbox: sandbox.reference.clone(),
         from: path.clone(),
         to: target.clone(),
+        max_bytes,
     };
     let copied = ask(cli, command).await?;
     report(
         cli.format,
         &format!("{name}:{path}"),
         &target.display().to_string(),
-        copied,
+        &copied,
     )
 }
 
@@ -227,31 +268,52 @@ async fn ask(cli: &mut CliContext, command: Command) -> Outcome<Copied> {
     }
 }
 
-fn report(format: Format, from: &str, to: &str, copied: Copied) -> Outcome<u8> {
+/// Tells what was copied; what was left out unread makes it a failure.
+fn report(format: Format, from: &str, to: &str, copied: &Copied) -> Outcome<u8> {
     match format {
         Format::Json => print::json(&json!({
             "from": from, "to": to, "entries": copied.entries, "bytes": copied.bytes, "skipped": copied.skipped,
+            "unreadable": copied.unreadable, "unreadable_names": copied.unreadable_names,
         }))?,
         Format::Text => {
-            let skipped = if copied.skipped > 0 {
-                format!(", {} special files left out", copied.skipped)
-            } else {
-                String::new()
-            };
-            print::note(&format!(
-                "{} {}, {}{skipped} to {}",
-                copied.entries,
-                if copied.entries == 1 {
-                    "entry"
-                } else {
-                    "entries"
-                },
-                human::bytes(copied.bytes),
-                safe_line(to)
-            ));
+            print::note(&summary(to, copied));
+            if copied.unreadable > 0 {
+                print::note(&left_out(copied));
+            }
         }
     }
-    Ok(exit::OK)
+    Ok(if copied.unreadable > 0 {
+        exit::FAILED
+    } else {
+        exit::OK
+    })
+}
+
+fn summary(to: &str, copied: &Copied) -> String {
+    let entries = match copied.entries {
+        1 => "1 entry".to_owned(),
+        many => format!("{many} entries"),
+    };
+    let skipped = match copied.skipped {
+        0 => String::new(),
+        some => format!(", {some} special files left out"),
+    };
+    let (size, to) = (human::bytes(copied.bytes), safe_line(to));
+    format!("{entries}, {size}{skipped} to {to}")
+}
+
+fn left_out(copied: &Copied) -> String {
+    let names: Vec<String> = copied.unreadable_names.iter().map(safe_line).collect();
+    let more = copied.unreadable.saturating_sub(names.len() as u64);
+    let more = match more {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "error: {} could not be read and were left out: {}{more}",
+        copied.unreadable,
+        names.join(", ")
+    )
 }
 
 #[cfg(test)]

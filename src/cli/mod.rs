@@ -298,7 +298,7 @@ async fn dispatch(cli: &mut CliContext, verb: &Verb, options: &LoadOptions) -> O
             command,
         } => exec::shell(cli, name, user.as_deref(), command).await,
         Verb::Files(verb) => files::run(cli, verb).await,
-        Verb::Cp { from, to } => cp::copy(cli, from, to).await,
+        Verb::Cp { from, to, max_size } => cp::copy(cli, from, to, max_size.as_deref()).await,
         Verb::Stats { names, watch } => watching::stats(cli, names, *watch).await,
         Verb::Inspect { name } => inspect::inspect(cli, name).await,
         Verb::Top { name } => looking::top(cli, name).await,

@@ -100,6 +100,12 @@ pub(super) fn json_limit(text: &str) -> Result<u64, String> {
     size_between(text, KIB, "1k", GIB, "1g")
 }
 
+/// Reads the most that a copy moves; zero lifts the limit.
+pub(super) fn copy_limit(text: &str) -> Result<Option<u64>, String> {
+    let size = size_between(text, 0, "0", MOST_MEMORY, "64t")?;
+    Ok((size > 0).then_some(size))
+}
+
 /// Reads how much all kept packages may take.
 pub(super) fn cache_size(text: &str) -> Result<u64, String> {
     size_between(text, MIB, "1m", MOST_MEMORY, "64t")

@@ -123,6 +123,8 @@ pub struct ManagerSettings {
     pub idle_action: Grace,
     /// Time between two looks.
     pub cleanup_interval: Duration,
+    /// The most bytes that one copy moves; `None` for any.
+    pub copy_limit: Option<u64>,
 }
 
 /// Where installed packages are kept, and for how long.

@@ -68,6 +68,7 @@ pub(super) struct RawManager {
     pub(super) orphan_timeout: Option<u64>,
     pub(super) idle_action: Option<String>,
     pub(super) cleanup_interval: Option<u64>,
+    pub(super) copy_limit: Option<String>,
 }
 
 /// `[code]`.
@@ -219,6 +220,7 @@ impl RawManager {
             orphan_timeout: self.orphan_timeout.or(base.orphan_timeout),
             idle_action: self.idle_action.or(base.idle_action),
             cleanup_interval: self.cleanup_interval.or(base.cleanup_interval),
+            copy_limit: self.copy_limit.or(base.copy_limit),
         }
     }
 }

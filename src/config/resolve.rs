@@ -127,6 +127,7 @@ fn manager(raw: &RawManager, at: &KeyPath) -> Result<ManagerSettings, BadValue> 
         orphan_timeout: at.read("orphan_timeout", raw.orphan_timeout, check::seconds)?,
         idle_action: at.read("idle_action", raw.idle_action.as_deref(), check::grace)?,
         cleanup_interval: at.read("cleanup_interval", raw.cleanup_interval, check::seconds)?,
+        copy_limit: at.read("copy_limit", raw.copy_limit.as_deref(), check::copy_limit)?,
     })
 }
 

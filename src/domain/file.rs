@@ -195,6 +195,8 @@ pub enum TreeItem {
     Entry(FileEntry),
     /// Bytes of the file named last.
     Data(Bytes),
+    /// A file or folder of this name is there and could not be read; nothing of it follows.
+    Unreadable(Vec<u8>),
 }
 
 #[cfg(test)]

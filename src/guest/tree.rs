@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::abi::{O_NOFOLLOW, O_PATH};
-use crate::files::{describe, for_each_record, open_file, part, path};
+use crate::files::{describe, for_each_record, part, path};
 use crate::finish::Problem;
 use crate::parents::Parents;
 use crate::sys;
@@ -25,24 +25,65 @@ pub(crate) fn pack(target: &[u8]) -> Result<(), Problem> {
 }
 
 /// Writes one file or folder; folders are walked without recursion, so that depth cannot exhaust the stack.
+///
+/// What cannot be read is named and passed over, but for the root; what is gone when its turn comes was never there.
 fn pack_one(root: &Path, name: &[u8], out: &mut impl Write) -> Result<(), Problem> {
     let mut waiting = vec![(root.to_path_buf(), name.to_vec())];
     while let Some((place, name)) = waiting.pop() {
         let shown = place.as_os_str().as_bytes();
-        let meta = fs::symlink_metadata(&place).map_err(|e| Problem::on(shown, &e))?;
-        let entry = describe(&name, &place, &meta);
-        match entry.kind {
-            EntryKind::File => pack_file(&place, &entry, out)?,
-            _ => send(out, &wire::entry_bytes(&entry))?,
-        }
-        if meta.is_dir() {
-            for child in fs::read_dir(&place).map_err(|e| Problem::on(shown, &e))? {
-                let child = child.map_err(|e| Problem::on(shown, &e))?;
-                waiting.push((child.path(), join(&name, child.file_name().as_bytes())));
-            }
+        match Opened::open(&place, &name) {
+            Ok(opened) => opened.pack(&place, out, &mut waiting)?,
+            Err(error) if name.is_empty() => return Err(Problem::on(shown, &error)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(_) => send(out, &wire::entry_bytes(&unreadable(name)))?,
         }
     }
     Ok(())
+}
+
+fn unreadable(name: Vec<u8>) -> Entry {
+    Entry {
+        kind: EntryKind::Unreadable,
+        name,
+        ..Entry::default()
+    }
+}
+
+/// An entry with what must be opened to read it: before it is named, so that nothing is named in vain.
+struct Opened {
+    entry: Entry,
+    file: Option<File>,
+    children: Option<fs::ReadDir>,
+}
+
+impl Opened {
+    fn open(place: &Path, name: &[u8]) -> io::Result<Self> {
+        let meta = fs::symlink_metadata(place)?;
+        Ok(Self {
+            entry: describe(name, place, &meta),
+            file: meta.is_file().then(|| File::open(place)).transpose()?,
+            children: meta.is_dir().then(|| fs::read_dir(place)).transpose()?,
+        })
+    }
+
+    fn pack(
+        self,
+        place: &Path,
+        out: &mut impl Write,
+        waiting: &mut Vec<(PathBuf, Vec<u8>)>,
+    ) -> Result<(), Problem> {
+        let failed = |error: io::Error| Problem::on(place.as_os_str().as_bytes(), &error);
+        send(out, &wire::entry_bytes(&self.entry))?;
+        if let Some(file) = self.file {
+            pack_content(place, file, out)?;
+        }
+        for child in self.children.into_iter().flatten() {
+            let child = child.map_err(failed)?;
+            let name = join(&self.entry.name, child.file_name().as_bytes());
+            waiting.push((child.path(), name));
+        }
+        Ok(())
+    }
 }
 
 fn join(above: &[u8], name: &[u8]) -> Vec<u8> {
@@ -58,10 +99,8 @@ fn send(out: &mut impl Write, bytes: &[u8]) -> Result<(), Problem> {
         .map_err(|error| Problem::io("sending", &error))
 }
 
-fn pack_file(place: &Path, entry: &Entry, out: &mut impl Write) -> Result<(), Problem> {
+fn pack_content(place: &Path, mut file: File, out: &mut impl Write) -> Result<(), Problem> {
     let shown = place.as_os_str().as_bytes();
-    let mut file = open_file(shown)?;
-    send(out, &wire::entry_bytes(entry))?;
     // Head and data lie side by side, so that one write sends both.
     let mut record = vec![0; wire::DATA_HEAD + wire::DATA_PIECE];
     loop {
@@ -152,7 +191,7 @@ impl Target {
             EntryKind::Symlink => replace_link(&place, &entry.target),
             EntryKind::File => open_new(&self.file_place(&place))
                 .map(|file| self.file = Some((file, place, entry))),
-            EntryKind::Special => Ok(()),
+            EntryKind::Special | EntryKind::Unreadable => Ok(()),
         }
         .map_err(|e| self.problem(&shown, &e))
     }

@@ -79,12 +79,18 @@ impl Manager {
             }
             Command::PrunePackages(host) => self.answer(id, packages::prune(c, host)),
             Command::File { sandbox, op } => self.answer(id, transfer::file(c, sandbox, op)),
-            Command::CopyIn { sandbox, from, to } => {
-                self.answer(id, transfer::copy_in(c, id, sandbox, from, to));
-            }
-            Command::CopyOut { sandbox, from, to } => {
-                self.answer(id, transfer::copy_out(c, id, sandbox, from, to));
-            }
+            Command::CopyIn {
+                sandbox: s,
+                from,
+                to,
+                max_bytes,
+            } => self.answer(id, transfer::copy_in(c, id, s, from, to, max_bytes)),
+            Command::CopyOut {
+                sandbox: s,
+                from,
+                to,
+                max_bytes,
+            } => self.answer(id, transfer::copy_out(c, id, s, from, to, max_bytes)),
             Command::CancelRequest(request) => {
                 self.answer(id, async move { c.cancellations.cancel(request) });
             }

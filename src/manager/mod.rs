@@ -16,6 +16,7 @@ mod host;
 mod host_tree;
 mod life_changes;
 mod lifecycle;
+mod meter;
 mod mounts;
 mod news;
 mod package_cache;
@@ -57,6 +58,8 @@ const EVENTS: usize = 64;
 pub struct Options {
     /// Most sandboxes per host.
     pub max_sandboxes: usize,
+    /// Most bytes of a copy, unless the command says otherwise.
+    pub copy_limit: Option<u64>,
     /// The front end, for the record.
     pub source: Source,
     /// May sandboxes of other tools be reaped?

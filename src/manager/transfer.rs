@@ -1,17 +1,14 @@
 //! File work and copies between the host and a sandbox, with progress.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-
-use futures_util::stream::StreamExt;
 
 use super::context::Context;
 use super::host_tree;
-use crate::domain::{FileKind, RequestId, SandboxPath, SandboxRef, TreeItem};
-use crate::engine::{Note, TreeStream};
-use crate::protocol::{Copied, Failure, FailureKind, FileOp, Reply};
+use super::meter::Meter;
+use crate::domain::{RequestId, SandboxPath, SandboxRef};
+use crate::engine::Note;
+use crate::protocol::{Failure, FailureKind, FileOp, Reply};
 
 /// How often a copy tells how far it is.
 const TELL_EVERY: Duration = Duration::from_millis(200);
@@ -51,10 +48,11 @@ pub(super) async fn copy_in(
     sandbox: SandboxRef,
     from: PathBuf,
     to: SandboxPath,
+    max_bytes: Option<u64>,
 ) -> Result<Reply, Failure> {
     context.touch(&sandbox).await;
     let engine = context.engine(&sandbox)?;
-    let meter = Meter::default();
+    let meter = Meter::up_to(max_bytes.or(context.options.copy_limit));
     let tree = meter.measure(host_tree::read(from.clone()));
     let sending = engine.unpack(&sandbox.id, &to, tree);
     let note = format!("copying {}", path_text(&from));
@@ -72,9 +70,10 @@ pub(super) async fn copy_out(
     sandbox: SandboxRef,
     from: SandboxPath,
     to: PathBuf,
+    max_bytes: Option<u64>,
 ) -> Result<Reply, Failure> {
     let engine = context.engine(&sandbox)?;
-    let meter = Meter::default();
+    let meter = Meter::up_to(max_bytes.or(context.options.copy_limit));
     let note = format!("copying {from}");
     let work = async {
         let tree = meter.measure(engine.pack(&sandbox.id, &from).await?);
@@ -108,55 +107,4 @@ async fn with_progress(
             () = context.closing() => return Err(called_off()),
         }
     }
-}
-
-/// Counts what passes.
-#[derive(Debug, Clone, Default)]
-struct Meter(Arc<Counts>);
-
-#[derive(Debug, Default)]
-struct Counts {
-    entries: AtomicU64,
-    bytes: AtomicU64,
-    skipped: AtomicU64,
-    /// The bytes of a single file; zero where they are not known.
-    total: AtomicU64,
-}
-
-impl Meter {
-    fn measure(&self, tree: TreeStream) -> TreeStream {
-        let counts = self.0.clone();
-        tree.inspect(move |item| match item {
-            Ok(TreeItem::Entry(entry)) if entry.kind == FileKind::Special => {
-                add(&counts.skipped, 1);
-            }
-            Ok(TreeItem::Entry(entry)) => {
-                add(&counts.entries, 1);
-                if entry.name.is_empty() && entry.kind == FileKind::File {
-                    counts.total.store(entry.size, Ordering::Relaxed);
-                }
-            }
-            Ok(TreeItem::Data(bytes)) => add(&counts.bytes, bytes.len() as u64),
-            Err(_) => {}
-        })
-        .boxed()
-    }
-
-    fn total(&self) -> Option<u64> {
-        let total = self.0.total.load(Ordering::Relaxed);
-        (total > 0).then_some(total)
-    }
-
-    fn totals(&self) -> Copied {
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Copied {
-            entries: read(&self.0.entries),
-            bytes: read(&self.0.bytes),
-            skipped: read(&self.0.skipped),
-        }
-    }
-}
-
-fn add(counter: &AtomicU64, more: u64) {
-    counter.fetch_add(more, Ordering::Relaxed);
 }

@@ -146,6 +146,8 @@ pub enum Command {
         from: PathBuf,
         /// To exactly this path.
         to: SandboxPath,
+        /// The most that is copied, else the limit of the settings.
+        max_bytes: Option<u64>,
     },
     /// Copy a file or folder out of a sandbox.
     CopyOut {
@@ -155,6 +157,8 @@ pub enum Command {
         from: SandboxPath,
         /// To exactly this path.
         to: PathBuf,
+        /// The most that is copied, else the limit of the settings.
+        max_bytes: Option<u64>,
     },
     /// Stop a copy that is under way; nothing half-written is left, and its own reply says that it was called off.
     CancelRequest(RequestId),

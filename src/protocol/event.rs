@@ -181,7 +181,7 @@ pub struct Epitaph {
 }
 
 /// What a copy moved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Copied {
     /// Files, folders and links.
     pub entries: u64,
@@ -189,6 +189,10 @@ pub struct Copied {
     pub bytes: u64,
     /// Devices, pipes and sockets that were left out.
     pub skipped: u64,
+    /// Files and folders that could not be read, and were left out.
+    pub unreadable: u64,
+    /// The names of the first of them, from the root of the copy on.
+    pub unreadable_names: Vec<String>,
 }
 
 /// A named session of a sandbox.

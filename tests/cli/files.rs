@@ -1,6 +1,9 @@
 //! Files of a sandbox and copies, as people expect them of `cp`, `rm` and `mkdir -p`.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use serde_json::json;
 
 use crate::support::Place;
 
@@ -77,4 +80,63 @@ fn commands_start_where_they_are_told_relative_to_the_work_directory() {
         .run(&["exec", &name, "--workdir", "a/../b", "--", "pwd"])
         .exits(2)
         .says("--workdir");
+}
+
+#[test]
+fn holes_stay_holes() {
+    let (place, name) = place();
+    let script = "truncate -s 300M hole; echo end >> hole";
+    place.run(&["exec", &name, "--", "sh", "-c", script]).ok();
+    place.run(&["cp", &format!("{name}:hole"), "hole"]).ok();
+    let about = fs::metadata(place.path("hole")).unwrap();
+    assert_eq!(about.len(), (300 << 20) + 4);
+    assert!(about.blocks() * 512 < 1 << 20, "{} blocks", about.blocks());
+}
+
+#[test]
+fn a_copy_moves_no_more_than_it_may() {
+    let (place, name) = place();
+    let script = "mkdir d; head -c 3000 /dev/zero > d/a; head -c 3000 /dev/zero > d/b";
+    place.run(&["exec", &name, "--", "sh", "-c", script]).ok();
+    let there = format!("{name}:d");
+    place
+        .run(&["cp", "--max-size", "5k", &there, "d"])
+        .exits(5)
+        .says("--max-size");
+    assert!(!place.path("d").exists(), "nothing half-copied is left");
+    place.run(&["cp", "--max-size", "6k", &there, "d"]).ok();
+    // Into the sandbox, too.
+    let (code, value) = place.json(&["cp", "--max-size", "5k", "d", &format!("{name}:e")]);
+    assert_eq!((code, &value["error"]["kind"]), (5, &json!("refused")));
+    place.run(&["files", "stat", &name, "e"]).exits(4);
+    place
+        .run(&["cp", "--max-size", "much", &there, "e"])
+        .exits(2)
+        .says("--max-size");
+    let place = place.configured("[manager]\ncopy_limit = \"5k\"\n");
+    place.run(&["cp", &there, "e"]).exits(5).says("copy_limit");
+    place.run(&["cp", "--max-size", "0", &there, "e"]).ok();
+}
+
+#[test]
+fn a_copy_goes_on_past_what_it_cannot_read() {
+    let (place, name) = place();
+    let script =
+        "mkdir -p d/locked d/open; echo x > d/open/f; echo x > d/secret; chmod 0 d/locked d/secret";
+    place.run(&["exec", &name, "--", "sh", "-c", script]).ok();
+    let there = format!("{name}:d");
+    let ran = place.run(&["cp", &there, "d"]).exits(1);
+    let ran = ran.says("2 could not be read").says("locked");
+    assert!(ran.stderr.contains("secret"), "{}", ran.stderr);
+    assert_eq!(fs::read(place.path("d/open/f")).unwrap(), b"x\n");
+    assert!(
+        !place.path("d/secret").exists(),
+        "no empty file stands for it"
+    );
+    let (code, value) = place.json(&["cp", &there, "e"]);
+    assert_eq!((code, &value["unreadable"]), (1, &json!(2)));
+    // What was asked for itself must be readable.
+    place
+        .run(&["cp", &format!("{name}:d/secret"), "s"])
+        .exits(5);
 }

@@ -77,7 +77,15 @@ fn tell_copied(state: &mut AppState, label: &str, copied: Copied) {
         0 => String::new(),
         some => format!("; {some} devices, pipes or sockets were left out"),
     };
-    state.say(Tone::Good, format!("Done: {label}, {size}{skipped}."));
+    let (tone, unreadable) = match copied.unreadable {
+        0 => (Tone::Good, String::new()),
+        some => (
+            Tone::Bad,
+            format!("; {some} could not be read and were left out"),
+        ),
+    };
+    let words = format!("Done: {label}, {size}{skipped}{unreadable}.");
+    state.say(tone, words);
 }
 
 fn go_on(state: &mut AppState, work: Work) -> Vec<Effect> {
@@ -103,6 +111,7 @@ mod tests {
             sandbox: reference("alpha"),
             from: SandboxPath::root(),
             to: format!("/x/{number}").into(),
+            max_bytes: None,
         };
         Intent::FileWork {
             command,

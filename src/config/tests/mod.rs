@@ -81,6 +81,7 @@ fn defaults() -> Config {
             orphan_timeout: Duration::from_mins(5),
             idle_action: Grace::Remove,
             cleanup_interval: Duration::from_mins(5),
+            copy_limit: Some(8 << 30),
         },
         languages: Languages::default(),
         code_timeout: Duration::from_secs(30),

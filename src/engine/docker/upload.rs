@@ -156,7 +156,7 @@ fn exactly(tree: TreeStream, size: u64) -> BoxStream<'static, Result<Bytes>> {
                 Some(left) => Some((Ok(bytes), Some((tree, left)))),
                 None => Some((Err(changed()), None)),
             },
-            Some(Ok(TreeItem::Entry(_))) => Some((Err(changed()), None)),
+            Some(Ok(TreeItem::Entry(_) | TreeItem::Unreadable(_))) => Some((Err(changed()), None)),
             Some(Err(error)) => Some((Err(error), None)),
             None if left > 0 => Some((Err(changed()), None)),
             None => None,

@@ -63,13 +63,20 @@ fn from_wire(entry: Entry) -> FileEntry {
     }
 }
 
+fn tree_item(entry: Entry) -> TreeItem {
+    match entry.kind {
+        EntryKind::Unreadable => TreeItem::Unreadable(entry.name),
+        _ => TreeItem::Entry(from_wire(entry)),
+    }
+}
+
 /// Reads what a file is; a link leads to `target`.
 pub(super) fn file_kind(kind: EntryKind, target: Vec<u8>) -> FileKind {
     match kind {
         EntryKind::File => FileKind::File,
         EntryKind::Directory => FileKind::Directory,
         EntryKind::Symlink => FileKind::Symlink { target },
-        EntryKind::Special => FileKind::Special,
+        EntryKind::Special | EntryKind::Unreadable => FileKind::Special,
     }
 }
 
@@ -157,7 +164,7 @@ pub(super) async fn pack(
             loop {
                 match decoder.next_record() {
                     Ok(Some(Record::Entry(entry))) => {
-                        return Some((Ok(TreeItem::Entry(from_wire(entry))), (bytes, decoder)));
+                        return Some((Ok(tree_item(entry)), (bytes, decoder)));
                     }
                     Ok(Some(Record::Data(data))) => {
                         return Some((
@@ -274,6 +281,7 @@ async fn feed(mut stdin: ExecStdin, mut items: TreeStream) -> Result<ExecStdin> 
         let sent = match item? {
             TreeItem::Entry(entry) => stdin.write_all(&wire::entry_bytes(&to_wire(entry))).await,
             TreeItem::Data(bytes) => send_data(&mut stdin, &bytes).await,
+            TreeItem::Unreadable(_) => Ok(()),
         };
         if sent.is_err() {
             return Ok(stdin); // The guest has hung up; its last words say why.

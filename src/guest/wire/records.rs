@@ -33,6 +33,8 @@ pub enum EntryKind {
     Symlink,
     /// A device, pipe or socket.
     Special,
+    /// Something in a tree that could not be read; nothing else is told of it.
+    Unreadable,
 }
 
 impl EntryKind {
@@ -44,6 +46,7 @@ impl EntryKind {
             Self::Directory => b'd',
             Self::Symlink => b'l',
             Self::Special => b's',
+            Self::Unreadable => b'u',
         }
     }
 
@@ -54,6 +57,7 @@ impl EntryKind {
             b'f' => Self::File,
             b'd' => Self::Directory,
             b'l' => Self::Symlink,
+            b'u' => Self::Unreadable,
             _ => Self::Special,
         }
     }

@@ -1,6 +1,7 @@
 //! File trees of the host: read for a sandbox, and written from one without trusting it.
 
 mod read;
+mod sparse;
 mod write;
 
 use std::io;

@@ -1,7 +1,7 @@
 //! A file or folder of the host as a tree.
 
 use std::fs::{self, File, Metadata};
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -39,30 +39,64 @@ fn walk(root: &Path, sender: &mpsc::Sender<Item>) -> Result<(), EngineError> {
     let root = fs::canonicalize(root).map_err(|e| failed(root, &e))?;
     let mut waiting = vec![(root, PathBuf::new())];
     while let Some((place, name)) = waiting.pop() {
-        let meta = fs::symlink_metadata(&place).map_err(|e| failed(&place, &e))?;
-        // A file is opened before it is named, so that one we may not read is an error and not an empty file.
-        let mut file = if meta.is_file() {
-            Some(File::open(&place).map_err(|e| failed(&place, &e))?)
-        } else {
-            None
-        };
+        let is_root = name.as_os_str().is_empty();
+        match Opened::open(&place, &name) {
+            Ok(opened) => opened.send(&place, &name, sender, &mut waiting)?,
+            Err(error) if is_root => return Err(failed(&place, &error)),
+            // Gone since it was listed.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(_) => drop(sender.blocking_send(Ok(TreeItem::Unreadable(bytes_of(&name))))),
+        }
+        if sender.is_closed() {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// An entry with what must be opened to read it: before it is named, so that nothing is named in vain.
+struct Opened {
+    entry: FileEntry,
+    file: Option<File>,
+    children: Option<fs::ReadDir>,
+}
+
+impl Opened {
+    fn open(place: &Path, name: &Path) -> io::Result<Self> {
+        let meta = fs::symlink_metadata(place)?;
+        Ok(Self {
+            entry: describe(name, place, &meta),
+            file: meta.is_file().then(|| File::open(place)).transpose()?,
+            children: meta.is_dir().then(|| fs::read_dir(place)).transpose()?,
+        })
+    }
+
+    fn send(
+        self,
+        place: &Path,
+        name: &Path,
+        sender: &mpsc::Sender<Item>,
+        waiting: &mut Vec<(PathBuf, PathBuf)>,
+    ) -> Result<(), EngineError> {
         if sender
-            .blocking_send(Ok(TreeItem::Entry(describe(&name, &place, &meta))))
+            .blocking_send(Ok(TreeItem::Entry(self.entry)))
             .is_err()
         {
             return Ok(());
         }
-        if let Some(file) = &mut file {
-            send_content(file, &place, sender)?;
+        if let Some(mut file) = self.file {
+            send_content(&mut file, place, sender)?;
         }
-        if meta.is_dir() {
-            for child in fs::read_dir(&place).map_err(|e| failed(&place, &e))? {
-                let child = child.map_err(|e| failed(&place, &e))?;
-                waiting.push((child.path(), name.join(child.file_name())));
-            }
+        for child in self.children.into_iter().flatten() {
+            let child = child.map_err(|e| failed(place, &e))?;
+            waiting.push((child.path(), name.join(child.file_name())));
         }
+        Ok(())
     }
-    Ok(())
+}
+
+fn bytes_of(name: &Path) -> Vec<u8> {
+    name.as_os_str().as_bytes().to_vec()
 }
 
 fn send_content(
@@ -98,7 +132,7 @@ fn describe(name: &Path, place: &Path, meta: &Metadata) -> FileEntry {
         FileKind::Special
     };
     FileEntry {
-        name: name.as_os_str().as_bytes().to_vec(),
+        name: bytes_of(name),
         kind,
         size: meta.len(),
         mode: meta.mode() & 0o777,

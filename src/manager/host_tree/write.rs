@@ -6,7 +6,6 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, FileTimes, Permissions};
-use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
@@ -16,6 +15,7 @@ use futures_util::stream::StreamExt;
 use tokio::sync::mpsc;
 
 use super::failed;
+use super::sparse::SparseFile;
 use crate::domain::{FileEntry, FileKind, TreeItem};
 use crate::engine::{EngineError, TreeStream};
 use crate::protocol::{Failure, FailureKind};
@@ -67,6 +67,7 @@ pub(super) fn write_all(
         match item {
             Ok(TreeItem::Entry(entry)) => target.make(entry)?,
             Ok(TreeItem::Data(bytes)) => target.fill(&bytes)?,
+            Ok(TreeItem::Unreadable(_)) => {}
             Err(error) => return Err(error),
         }
     }
@@ -84,7 +85,7 @@ struct Target {
     growing: PathBuf,
     /// The folders above it that were missing, the outermost first.
     made_above: Vec<PathBuf>,
-    file: Option<(File, PathBuf, FileEntry)>,
+    file: Option<(SparseFile, PathBuf, FileEntry)>,
     folders: Vec<(PathBuf, u32)>,
     links: Vec<(PathBuf, Vec<u8>)>,
     complete: bool,
@@ -181,19 +182,20 @@ impl Target {
             fs::remove_file(&place).map_err(|e| self.failed(&place, &e))?;
         }
         let file = File::create_new(&place).map_err(|e| self.failed(&place, &e))?;
-        self.file = Some((file, place, entry));
+        self.file = Some((SparseFile::new(file), place, entry));
         Ok(())
     }
 
     fn fill(&mut self, bytes: &[u8]) -> Result<(), EngineError> {
-        match &self.file {
-            Some((file, place, _)) => (&mut &*file)
-                .write_all(bytes)
-                .map_err(|e| self.failed(place, &e)),
-            None => Err(EngineError::internal(
-                "the sandbox sent content without a file",
-            )),
-        }
+        let Some((file, ..)) = &mut self.file else {
+            let words = "the sandbox sent content without a file";
+            return Err(EngineError::internal(words));
+        };
+        let written = file.write(bytes);
+        written.map_err(|e| match &self.file {
+            Some((_, place, _)) => self.failed(place, &e),
+            None => failed(&self.to, &e),
+        })
     }
 
     fn finish_file(&mut self) -> Result<(), EngineError> {
@@ -201,9 +203,10 @@ impl Target {
             return Ok(());
         };
         let times = FileTimes::new().set_modified(SystemTime::from(entry.modified_at));
-        let done = file
-            .set_permissions(Permissions::from_mode(entry.mode & 0o777))
-            .and_then(|()| file.set_times(times));
+        let done = file.finish().and_then(|file| {
+            file.set_permissions(Permissions::from_mode(entry.mode & 0o777))?;
+            file.set_times(times)
+        });
         done.map_err(|e| self.failed(&place, &e))
     }
 

@@ -64,6 +64,7 @@ fn planted(items: &[TreeItem]) -> Planted {
                 assert_eq!(*kind, FileKind::File);
                 content.extend_from_slice(bytes);
             }
+            TreeItem::Unreadable(name) => panic!("{name:?} could not be read"),
         }
     }
     all.sort_by(|a, b| a.0.cmp(&b.0));

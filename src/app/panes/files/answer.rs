@@ -138,7 +138,13 @@ impl FilesState {
 pub(super) fn copy_in(place: &Place, from: PathBuf, to: SandboxPath) -> Intent {
     let label = format!("copying in {}", shown(to.file_name()));
     let sandbox = place.sandbox.clone();
-    submit(Command::CopyIn { sandbox, from, to }, label)
+    let command = Command::CopyIn {
+        sandbox,
+        from,
+        to,
+        max_bytes: None,
+    };
+    submit(command, label)
 }
 
 fn new_path(text: &str, base: &SandboxPath) -> Result<SandboxPath, String> {

@@ -54,6 +54,7 @@ fn copies(download: &Download) -> Vec<Intent> {
             sandbox: download.sandbox.clone(),
             from: from.clone(),
             to,
+            max_bytes: None,
         };
         submit(command, label)
     };

@@ -62,6 +62,7 @@ fn every_kind_and_field_survives() {
         EntryKind::Directory,
         EntryKind::Symlink,
         EntryKind::Special,
+        EntryKind::Unreadable,
     ] {
         let entry = Entry {
             kind,

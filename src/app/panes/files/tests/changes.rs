@@ -130,6 +130,7 @@ fn copies_go_in_and_out() {
         sandbox: sandbox("py"),
         from: "/home/me/data.csv".into(),
         to: path("/workspace/data.csv"),
+        max_bytes: None,
     };
     let label = "copying in data.csv".into();
     let intents = state.answer(&PromptKind::Upload, "~/data.csv");

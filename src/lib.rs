@@ -208,7 +208,7 @@ async fn serve(start: Start<'_>, verb: &Verb) -> Result<u8, Failure> {
     };
     let handles_interrupt = matches!(
         verb,
-        Verb::Exec(_) | Verb::Run(_) | Verb::Shell { .. } | Verb::Files(_) | Verb::Output { .. }
+        Verb::Exec(_) | Verb::Run(_) | Verb::Shell(_) | Verb::Files(_) | Verb::Output { .. }
     );
     let (close, closed) = tokio::sync::oneshot::channel::<()>();
     let shutdown = async {

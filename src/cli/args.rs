@@ -10,7 +10,7 @@ use super::care_args::{ReapArgs, SelftestArgs};
 use super::code_args::{CacheVerb, CheckArgs, DepsArgs, RunArgs};
 use super::file_args::FilesVerb;
 use super::manual::ManArgs;
-use super::sandbox_args::{CreateArgs, ExecArgs};
+use super::sandbox_args::{CreateArgs, ExecArgs, ShellArgs};
 
 /// Watch, use and reap code sandboxes.
 #[derive(Debug, Parser)]
@@ -144,16 +144,7 @@ pub enum Verb {
     #[command(hide = true)]
     Keep,
     /// Open an interactive shell in a sandbox
-    Shell {
-        /// The sandbox
-        name: String,
-        /// As this user
-        #[arg(short, long)]
-        user: Option<String>,
-        /// The program (default: bash if there, else sh)
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        command: Vec<String>,
-    },
+    Shell(ShellArgs),
     /// Work on files of a sandbox
     #[command(subcommand)]
     Files(FilesVerb),

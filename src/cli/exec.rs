@@ -7,15 +7,16 @@ use std::time::Duration;
 use chrono::Utc;
 use serde_json::{Map, Value, json};
 
-use super::output::{Kept, Writer};
+use super::output::{Drawing, Kept, Writer};
 use super::print::{self, Format, Outcome, Stop};
-use super::sandbox_args::ExecArgs;
+use super::sandbox_args::{Allow, ExecArgs, ShellArgs};
 use super::spec::in_flags;
 use super::stream::{self, Follower, InputFrom, Output, terminal_size};
 use super::{CliContext, exit, identity, reached_limits, views};
 use crate::config::key_value;
 use crate::domain::{Ended, ExecEnd, ExecSpec, Limits, Sandbox, SandboxPath, StdinMode, TtySize};
 use crate::protocol::{Command, Failure, FailureKind};
+use crate::text::TerminalPermissions;
 
 /// Prefers bash, but works where there is only sh.
 const LOGIN_SHELL: &str = "if command -v bash >/dev/null 2>&1; then exec bash; else exec sh; fi";
@@ -40,7 +41,7 @@ async fn try_exec(cli: &mut CliContext, args: &ExecArgs) -> Outcome<u8> {
         return run_detached(cli, &sandbox, spec).await;
     }
     if spec.tty.is_some() {
-        return terminal(cli, &sandbox, spec).await;
+        return terminal(cli, &sandbox, spec, permissions(&args.allow)).await;
     }
     let input = if spec.stdin == StdinMode::Piped {
         InputFrom::Stdin
@@ -88,6 +89,15 @@ fn spec(args: &ExecArgs, sandbox: &Sandbox) -> Result<ExecSpec, Failure> {
         add_terminal(&mut spec);
     }
     Ok(spec)
+}
+
+/// Gathers what a program may do to our terminal besides drawing on it.
+fn permissions(allowed: &[Allow]) -> TerminalPermissions {
+    TerminalPermissions {
+        clipboard: allowed.contains(&Allow::Clipboard),
+        titles: allowed.contains(&Allow::Titles),
+        queries: allowed.contains(&Allow::Queries),
+    }
 }
 
 /// Gives a command a terminal like ours.
@@ -139,7 +149,7 @@ pub(super) async fn run_piped(cli: &mut CliContext, piped: Piped<'_>) -> Outcome
     let (started, id) = (Utc::now(), spec.id.clone());
     let output = match cli.format {
         Format::Json => Output::Kept(Kept::new(cli.config.json_limit)),
-        Format::Text => Output::Through(Writer::new(false)),
+        Format::Text => Output::Through(Writer::new(Drawing::Text)),
     };
     let stream = cli.session.stream_id();
     let command = Command::Exec {
@@ -206,12 +216,7 @@ fn explain(end: &ExecEnd, took: Duration, limits: &Limits) {
 }
 
 /// `shell`.
-pub(super) async fn shell(
-    cli: &mut CliContext,
-    name: &str,
-    user: Option<&str>,
-    command: &[String],
-) -> Outcome<u8> {
+pub(super) async fn shell(cli: &mut CliContext, args: &ShellArgs) -> Outcome<u8> {
     cli.refuse_if_read_only("opening a shell")?;
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return Err(
@@ -220,22 +225,27 @@ pub(super) async fn shell(
                 .into(),
         );
     }
-    let sandbox = cli.session.find(name).await?;
+    let sandbox = cli.session.find(&args.name).await?;
     let default = ["sh", "-c", LOGIN_SHELL].map(str::to_owned).to_vec();
-    let argv = if command.is_empty() {
+    let argv = if args.command.is_empty() {
         default
     } else {
-        command.to_vec()
+        args.command.clone()
     };
     let mut spec = ExecSpec::new(identity::exec_id(), argv);
-    spec.user = user.map(str::to_owned);
+    spec.user.clone_from(&args.user);
     spec.stdin = StdinMode::Piped;
     add_terminal(&mut spec);
-    terminal(cli, &sandbox, spec).await
+    terminal(cli, &sandbox, spec, permissions(&args.allow)).await
 }
 
 /// Runs a command on a terminal; ours is handed over for that time and given back however it ends.
-async fn terminal(cli: &mut CliContext, sandbox: &Sandbox, spec: ExecSpec) -> Outcome<u8> {
+async fn terminal(
+    cli: &mut CliContext,
+    sandbox: &Sandbox,
+    spec: ExecSpec,
+    allowed: TerminalPermissions,
+) -> Outcome<u8> {
     let stream = cli.session.stream_id();
     let command = Command::Exec {
         sandbox: sandbox.reference.clone(),
@@ -245,7 +255,7 @@ async fn terminal(cli: &mut CliContext, sandbox: &Sandbox, spec: ExecSpec) -> Ou
     cli.session.ask(command).await?;
     let raw = RawMode::enter();
     // On a terminal of its own the person sees what the program draws; that is what it was asked for.
-    let output = Output::Through(Writer::new(true));
+    let output = Output::Through(Writer::new(Drawing::Screen(allowed)));
     let followed = Follower::new(&mut cli.session, stream, output, InputFrom::Stdin)
         .follow(true)
         .await;

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use serde_json::{Map, Value, json};
 
 use super::file_args::FilesVerb;
-use super::output::{Kept, Writer};
+use super::output::{Drawing, Kept, Writer};
 use super::print::{self, Format, Outcome};
 use super::session::unexpected;
 use super::stream::{self, Follower, InputFrom, Output};
@@ -126,7 +126,15 @@ async fn cat(cli: &mut CliContext, name: &str, paths: &[std::ffi::OsString]) -> 
         let path = path_in(&sandbox, path)?;
         match cli.format {
             Format::Text => {
-                drop(read(cli, &sandbox, &path, Output::Through(Writer::new(false))).await?);
+                drop(
+                    read(
+                        cli,
+                        &sandbox,
+                        &path,
+                        Output::Through(Writer::new(Drawing::Text)),
+                    )
+                    .await?,
+                );
             }
             Format::Json => kept.push(content(cli, &sandbox, &path).await?),
         }

@@ -292,11 +292,7 @@ async fn dispatch(cli: &mut CliContext, verb: &Verb, options: &LoadOptions) -> O
         Verb::Reap(args) => reap::reap(cli, args).await,
         Verb::Pin(names) => reap::pin(cli, &names.names, true).await,
         Verb::Unpin(names) => reap::pin(cli, &names.names, false).await,
-        Verb::Shell {
-            name,
-            user,
-            command,
-        } => exec::shell(cli, name, user.as_deref(), command).await,
+        Verb::Shell(args) => exec::shell(cli, args).await,
         Verb::Files(verb) => files::run(cli, verb).await,
         Verb::Cp { from, to, max_size } => cp::copy(cli, from, to, max_size.as_deref()).await,
         Verb::Stats { names, watch } => watching::stats(cli, names, *watch).await,

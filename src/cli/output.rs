@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 
 use super::views;
 use crate::domain::{OutputChunk, StreamKind};
-use crate::text::SafeStream;
+use crate::text::{SafeStream, TerminalFilter, TerminalPermissions};
 
 /// Pieces that may wait for a slow reader of ours.
 const WAITING: usize = 4;
@@ -20,18 +20,18 @@ const WAITING: usize = 4;
 pub(super) struct Writer {
     pieces: mpsc::Sender<OutputChunk>,
     /// Many commands print nothing; our streams are opened for the first piece.
-    waiting: Option<(mpsc::Receiver<OutputChunk>, bool)>,
+    waiting: Option<(mpsc::Receiver<OutputChunk>, Drawing)>,
     /// Says how it went.
     writing: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl Writer {
-    /// Prepares to write; what goes to a terminal is made safe, unless it is `raw` because a person asked for a terminal.
-    pub(super) fn new(raw: bool) -> Self {
+    /// Prepares to write.
+    pub(super) fn new(drawing: Drawing) -> Self {
         let (pieces, waiting) = mpsc::channel(WAITING);
         Self {
             pieces,
-            waiting: Some((waiting, raw)),
+            waiting: Some((waiting, drawing)),
             writing: None,
         }
     }
@@ -43,8 +43,8 @@ impl Writer {
 
     /// Hands a piece over after there was [`Self::room`]; false when nobody reads any more.
     pub(super) fn write(&mut self, chunk: OutputChunk) -> bool {
-        if let Some((pieces, raw)) = self.waiting.take() {
-            self.writing = Some(tokio::spawn(write_all(pieces, raw)));
+        if let Some((pieces, drawing)) = self.waiting.take() {
+            self.writing = Some(tokio::spawn(write_all(pieces, drawing)));
         }
         self.pieces.try_send(chunk).is_ok()
     }
@@ -59,9 +59,9 @@ impl Writer {
     }
 }
 
-async fn write_all(mut pieces: mpsc::Receiver<OutputChunk>, raw: bool) -> io::Result<()> {
-    let mut out = Sink::new(&io::stdout(), raw)?;
-    let mut err = Sink::new(&io::stderr(), raw)?;
+async fn write_all(mut pieces: mpsc::Receiver<OutputChunk>, drawing: Drawing) -> io::Result<()> {
+    let mut out = Sink::new(&io::stdout(), drawing)?;
+    let mut err = Sink::new(&io::stderr(), drawing)?;
     while let Some(chunk) = pieces.recv().await {
         match chunk.stream {
             StreamKind::Stdout => out.write(&chunk.bytes).await?,
@@ -86,41 +86,64 @@ fn open_writer(stream: &impl AsFd) -> io::Result<Box<dyn AsyncWrite + Send + Unp
     Ok(Box::new(tokio::fs::File::from_std(own)))
 }
 
-/// One of our streams: exact bytes into pipes and files, safe text onto terminals.
+/// What may become of our terminal, if output goes to one.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Drawing {
+    /// Text that is safe in every way.
+    Text,
+    /// Whatever a program draws on it, because a person asked for a terminal, and what else is allowed.
+    Screen(TerminalPermissions),
+}
+
+/// How bytes are written.
+enum Way {
+    /// As they are: into pipes and files.
+    Exact,
+    Text(SafeStream, String),
+    Screen(TerminalFilter, Vec<u8>),
+}
+
+/// One of our streams.
 struct Sink {
     writer: Box<dyn AsyncWrite + Send + Unpin>,
-    safe: Option<SafeStream>,
-    text: String,
+    way: Way,
 }
 
 impl Sink {
-    fn new(stream: &(impl AsFd + IsTerminal), raw: bool) -> io::Result<Self> {
+    fn new(stream: &(impl AsFd + IsTerminal), drawing: Drawing) -> io::Result<Self> {
+        let way = match drawing {
+            _ if !stream.is_terminal() => Way::Exact,
+            Drawing::Text => Way::Text(SafeStream::new(), String::new()),
+            Drawing::Screen(allowed) => Way::Screen(TerminalFilter::new(allowed), Vec::new()),
+        };
         Ok(Self {
             writer: open_writer(stream)?,
-            safe: (stream.is_terminal() && !raw).then(SafeStream::new),
-            text: String::new(),
+            way,
         })
     }
 
     async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let Some(safe) = &mut self.safe else {
-            return self.writer.write_all(bytes).await;
-        };
-        safe.push(bytes, &mut self.text);
-        self.write_text().await
-    }
-
-    async fn write_text(&mut self) -> io::Result<()> {
-        let written = self.writer.write_all(self.text.as_bytes()).await;
-        self.text.clear();
-        written
+        match &mut self.way {
+            Way::Exact => self.writer.write_all(bytes).await,
+            Way::Text(safe, text) => {
+                text.clear();
+                safe.push(bytes, text);
+                self.writer.write_all(text.as_bytes()).await
+            }
+            Way::Screen(filter, passed) => {
+                passed.clear();
+                filter.push(bytes, passed);
+                self.writer.write_all(passed).await
+            }
+        }
     }
 
     async fn finish(&mut self) -> io::Result<()> {
-        if let Some(safe) = &mut self.safe {
-            safe.finish(&mut self.text);
+        if let Way::Text(safe, text) = &mut self.way {
+            text.clear();
+            safe.finish(text);
+            self.writer.write_all(text.as_bytes()).await?;
         }
-        self.write_text().await?;
         self.writer.flush().await
     }
 }

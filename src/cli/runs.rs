@@ -3,7 +3,7 @@
 use chrono::Utc;
 use serde_json::{Map, Value, json};
 
-use super::output::{Kept, Writer};
+use super::output::{Drawing, Kept, Writer};
 use super::print::{self, Format, Outcome};
 use super::session::unexpected;
 use super::stream::{self, Follower, InputFrom, Output};
@@ -125,7 +125,7 @@ pub(super) async fn output(cli: &mut CliContext, id: &str, follow: bool) -> Outc
     let output = match cli.format {
         Format::Json if follow => Output::Lines,
         Format::Json => Output::Kept(Kept::new(cli.config.json_limit)),
-        Format::Text => Output::Through(Writer::new(false)),
+        Format::Text => Output::Through(Writer::new(Drawing::Text)),
     };
     let command = Command::ReadRun {
         host: host.clone(),

@@ -1,8 +1,8 @@
-//! What `create` and `exec` take.
+//! What `create`, `exec` and `shell` take.
 
 use std::ffi::OsString;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 /// What `create` takes; everything else comes from the profile.
 #[derive(Debug, Args)]
@@ -76,6 +76,9 @@ pub struct ExecArgs {
     /// Do not wait: print the run's id; `output`, `input` and `cancel` work on it from anywhere
     #[arg(short, long, conflicts_with = "tty")]
     pub detach: bool,
+    /// What its program may do to our terminal besides drawing on it (with -t)
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    pub allow: Vec<Allow>,
     /// Program and arguments
     #[arg(
         required = true,
@@ -84,4 +87,31 @@ pub struct ExecArgs {
         value_name = "COMMAND"
     )]
     pub command: Vec<String>,
+}
+
+/// What `shell` takes.
+#[derive(Debug, Args)]
+pub struct ShellArgs {
+    /// The sandbox
+    pub name: String,
+    /// As this user
+    #[arg(short, long)]
+    pub user: Option<String>,
+    /// What its programs may do to our terminal besides drawing on it
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    pub allow: Vec<Allow>,
+    /// The program (default: bash if there, else sh)
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub command: Vec<String>,
+}
+
+/// What a program may do to our terminal besides drawing on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Allow {
+    /// Set the clipboard
+    Clipboard,
+    /// Set the window's title
+    Titles,
+    /// Ask the terminal, which answers as if you typed
+    Queries,
 }

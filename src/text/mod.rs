@@ -18,6 +18,8 @@ mod secret;
 mod size;
 mod style;
 mod table;
+mod terminal_filter;
+mod terminal_rules;
 mod width;
 mod wrap;
 
@@ -31,6 +33,8 @@ pub use safe::{SafeStream, safe_block};
 pub use secret::{MASK, is_secret, masked_address, masked_value};
 pub use style::{TextColor, TextFlags, TextStyle};
 pub use table::Table;
+pub use terminal_filter::TerminalFilter;
+pub use terminal_rules::TerminalPermissions;
 pub(crate) use width::split_cluster;
 pub use width::{display_width, pad, pad_left, truncate};
 pub use wrap::{Rows, row_count, rows, wrapped};

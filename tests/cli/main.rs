@@ -12,6 +12,7 @@ mod crashes;
 mod dashboard;
 mod demo;
 mod docker;
+mod drawing;
 mod events;
 mod exits;
 mod faults;

@@ -73,6 +73,7 @@ pub mod cli;
 pub mod code;
 pub mod config;
 pub mod describe;
+mod descriptors;
 pub mod domain;
 pub mod engine;
 mod engine_select;
@@ -144,6 +145,7 @@ fn start(cli: &Cli) -> anyhow::Result<u8> {
         return Ok(code);
     }
     cli::check_host(&cli.global)?;
+    descriptors::make_room()?;
     let state = open_state(&options.environment);
     // Opened before anything else: its thread works meanwhile. What is simulated leaves no trace.
     let lasting = state.as_deref();

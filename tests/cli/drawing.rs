@@ -7,11 +7,10 @@ use crate::support::Place;
 const HOSTILE: &str = r"printf '\033[31mred\033[0m\033]52;c;ZXZpbA==\007\033]0;title\007\033[6n\033[c\033P+q544e\033\\\033]11;?\007\033[21t\005'; echo fin''ished";
 
 fn drawn(place: &Place, args: &[&str]) -> String {
-    let mut terminal = Terminal::start(place, args);
-    terminal.until("finished");
-    let (code, bytes) = terminal.end();
-    assert_eq!(code, 0);
-    String::from_utf8_lossy(&bytes).into_owned()
+    let (code, bytes) = Terminal::start(place, args).end();
+    let drawn = String::from_utf8_lossy(&bytes).into_owned();
+    assert!(code == 0 && drawn.contains("finished"), "{drawn}");
+    drawn
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod completions;
 mod crashes;
 mod dashboard;
 mod demo;
+mod descriptors;
 mod docker;
 mod drawing;
 mod events;

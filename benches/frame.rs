@@ -534,6 +534,7 @@ fn sample(number: usize, second: i64) -> Sample {
         pids: 3,
         net_rx_bytes: 0,
         net_tx_bytes: 0,
+        pids_refused: None,
         disk_bytes: None,
     }
 }

@@ -76,6 +76,7 @@ pub(crate) fn sample(seconds: i64, cpu_percent: f64, memory_mib: u64) -> Sample 
         memory_bytes: memory_mib << 20,
         memory_limit_bytes: Some(512 << 20),
         pids: 3,
+        pids_refused: None,
         net_rx_bytes: 0,
         net_tx_bytes: 0,
         disk_bytes: None,

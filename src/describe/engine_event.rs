@@ -37,6 +37,12 @@ pub fn happening_detail(what: &EngineEventKind) -> String {
         } => death_words(cause, by.as_deref(), *exit_code),
         EngineEventKind::Removed { by: Some(by) } => safe_line(format!("by {by}")),
         EngineEventKind::Oom => "a process ran over the memory limit".to_owned(),
+        EngineEventKind::PidsLimit { refused: 1 } => {
+            "the kernel refused a process at the limit".to_owned()
+        }
+        EngineEventKind::PidsLimit { refused } => {
+            format!("the kernel refused {refused} processes at the limit")
+        }
         EngineEventKind::Created
         | EngineEventKind::Started
         | EngineEventKind::Paused
@@ -102,7 +108,7 @@ fn cause(exit_code: Option<i64>) -> String {
 #[must_use]
 pub fn happening_mood(what: &EngineEventKind) -> Mood {
     match what {
-        EngineEventKind::Oom => Mood::Bad,
+        EngineEventKind::Oom | EngineEventKind::PidsLimit { .. } => Mood::Bad,
         EngineEventKind::Died {
             exit_code: Some(code),
         } if ![0, ASKED_TO_END].contains(code) => Mood::Bad,

@@ -30,13 +30,14 @@ pub fn verdict_reason(one: &Reaped) -> String {
     }
 }
 
-/// Says in one word what is wrong or special with a sandbox: why it ended, that it is orphaned, how its last run ended, or that
-/// it is foreign.
+/// Says in one word what is wrong or special with a sandbox: why it ended, that it is orphaned, that it was refused processes,
+/// how its last run ended, or that it is foreign.
 #[must_use]
 pub fn standing_word(reap_status: &ReapStatus) -> Option<&str> {
     let death = reap_status.death.as_ref().map(|death| death.cause.as_str());
     let orphan = reap_status.is_orphan().then_some("orphan");
     let last = reap_status.last_end.as_ref().map(|end| end.cause.as_str());
+    let refused = reap_status.pids_refused_at.map(|_| "pids");
     let foreign = reap_status.is_foreign().then_some("foreign");
-    death.or(orphan).or(last).or(foreign)
+    death.or(orphan).or(refused).or(last).or(foreign)
 }

@@ -48,6 +48,11 @@ pub enum EngineEventKind {
     },
     /// A process in it ran over the memory limit.
     Oom,
+    /// The kernel refused it processes at its limit.
+    PidsLimit {
+        /// How many.
+        refused: u64,
+    },
     /// It was paused.
     Paused,
     /// It was resumed.
@@ -112,6 +117,7 @@ impl EngineEventKind {
             Self::Exec { .. } => "exec",
             Self::ExecEnded { .. } => "exec_ended",
             Self::Oom => "oom",
+            Self::PidsLimit { .. } => "pids_limit",
             Self::Paused => "paused",
             Self::Resumed => "resumed",
             Self::Killed { .. } => "killed",
@@ -132,6 +138,7 @@ impl EngineEventKind {
             Self::Exec { .. }
                 | Self::ExecEnded { .. }
                 | Self::Oom
+                | Self::PidsLimit { .. }
                 | Self::Killed { .. }
                 | Self::RunEnded { .. }
                 | Self::Death { .. }

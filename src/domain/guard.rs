@@ -151,6 +151,13 @@ impl Guard {
         })
     }
 
+    /// Raises it at once, or keeps it raised for longer.
+    pub fn raise(&mut self, at: DateTime<Utc>) -> Option<Turn> {
+        (self.last, self.since) = (Some(at), None);
+        let was_raised = std::mem::replace(&mut self.raised, true);
+        (!was_raised).then_some(Turn::Raised)
+    }
+
     fn would_turn(&self, rule: &GuardRule, value: f64) -> bool {
         if self.raised {
             value < rule.level * WELL_BELOW

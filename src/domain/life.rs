@@ -246,6 +246,8 @@ pub struct ReapStatus {
     pub verdict: Verdict,
     /// How its last run ended, if not well.
     pub last_end: Option<LastEnd>,
+    /// When the kernel last refused it processes, if that was lately.
+    pub pids_refused_at: Option<DateTime<Utc>>,
     /// How it ended, if it did.
     pub death: Option<super::Death>,
 }

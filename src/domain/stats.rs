@@ -17,6 +17,8 @@ pub struct Sample {
     pub memory_limit_bytes: Option<u64>,
     /// Processes and threads.
     pub pids: u64,
+    /// How many the kernel has refused at the limit since the start; `None` where nobody counts.
+    pub pids_refused: Option<u64>,
     /// Bytes received by all interfaces since the start.
     pub net_rx_bytes: u64,
     /// Bytes sent by all interfaces since the start.
@@ -67,6 +69,8 @@ pub struct CounterSample {
     pub memory_limit: Option<u64>,
     /// Processes and threads.
     pub pids: u64,
+    /// How many were refused.
+    pub pids_refused: Option<u64>,
     /// Bytes received.
     pub net_rx: u64,
     /// Bytes sent.
@@ -84,6 +88,7 @@ impl CounterSample {
             memory_bytes: self.memory_usage.saturating_sub(self.memory_reclaimable),
             memory_limit_bytes: self.memory_limit,
             pids: self.pids,
+            pids_refused: self.pids_refused,
             net_rx_bytes: self.net_rx,
             net_tx_bytes: self.net_tx,
             disk_bytes: None,
@@ -141,6 +146,7 @@ mod tests {
             memory_reclaimable: 30,
             memory_limit: Some(200),
             pids: 3,
+            pids_refused: None,
             net_rx: 1,
             net_tx: 2,
         };

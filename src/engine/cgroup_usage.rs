@@ -34,6 +34,8 @@ pub(super) struct CgroupUsage {
     pub(super) reclaimable: Option<u64>,
     /// Processes and threads.
     pub(super) pids: Option<u64>,
+    /// Those that were refused at the limit.
+    pub(super) pids_refused: Option<u64>,
 }
 
 /// Reads what is used, in the groups that `at` finds for each controller.
@@ -43,7 +45,13 @@ pub(super) fn usage<'a>(at: impl Fn(&str) -> Option<&'a Cgroup>) -> CgroupUsage 
         memory: number(at("memory"), "memory.usage_in_bytes", "memory.current"),
         reclaimable: reclaimable(at("memory")),
         pids: number(at("pids"), "pids.current", "pids.current"),
+        pids_refused: pids_refused(at("pids")),
     }
+}
+
+/// Counts the processes that the kernel has refused at the limit of a group.
+pub(super) fn pids_refused(group: Option<&Cgroup>) -> Option<u64> {
+    field(&group?.folder.join("pids.events"), "max")
 }
 
 /// Reads the memory limit of a group; the kernel writes a very large number, or a word, where there is none.
@@ -101,6 +109,7 @@ mod tests {
             ("memory.limit_in_bytes", "4000\n"),
             ("memory.max", "max\n"),
             ("pids.current", "3\n"),
+            ("pids.events", "max 17\n"),
         ];
         for (name, text) in files {
             fs::write(folder.path().join(name), text).expect("a file");
@@ -114,6 +123,7 @@ mod tests {
             memory: Some(100),
             reclaimable: Some(30),
             pids: Some(3),
+            pids_refused: Some(17),
         };
         for (version, limit) in [(Version::One, Some(4000)), (Version::Two, None)] {
             let group = group(version);

@@ -286,6 +286,11 @@ pub trait Engine: Send + Sync + 'static {
     /// Streams live stats until the sandbox stops.
     async fn samples(&self, sandbox: &Sandbox) -> Result<BoxStream<'static, Result<Sample>>>;
 
+    /// Counts the processes that the kernel refused to a sandbox at its limit since its start; `None` where nobody counts.
+    async fn refused_processes(&self, _id: &SandboxId) -> Option<u64> {
+        None
+    }
+
     /// Streams what happens from now on; ends or fails when the engine goes away.
     async fn events(&self) -> Result<BoxStream<'static, Result<EngineEvent>>>;
 

@@ -100,6 +100,7 @@ mod tests {
                 memory_reclaimable: 3,
                 memory_limit: None,
                 pids: 1,
+                pids_refused: None,
                 net_rx: 0,
                 net_tx: 0,
             })

@@ -1,10 +1,11 @@
 //! What every task of the manager needs: the hosts, the way out for events, and word of the end.
 
 use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{OwnedMutexGuard, mpsc, watch};
 
 use super::cancellations::Cancellations;
 use super::temporary_sandboxes::TemporarySandboxes;
@@ -25,7 +26,10 @@ pub(super) struct Context {
     pub(super) options: Arc<Options>,
     events: mpsc::Sender<Event>,
     closing: watch::Receiver<bool>,
-    locks: Arc<SandboxLocks>,
+    /// Operations on a sandbox must not overlap.
+    changes: Arc<Locks<SandboxRef>>,
+    /// Lists of a host must arrive in the order in which they were made.
+    lists: Arc<Locks<HostName>>,
     /// Requests that can be called off.
     pub(super) cancellations: Arc<Cancellations>,
     /// Sandboxes that end with the program they were made for.
@@ -35,9 +39,26 @@ pub(super) struct Context {
     activity: Arc<AtomicU64>,
 }
 
-/// One lock per sandbox, for operations that must not overlap.
-#[derive(Default)]
-struct SandboxLocks(Mutex<HashMap<SandboxRef, Arc<tokio::sync::Mutex<()>>>>);
+/// One lock for each of many things; whoever waits for one gets it in turn.
+struct Locks<K>(Mutex<HashMap<K, Arc<tokio::sync::Mutex<()>>>>);
+
+impl<K> Default for Locks<K> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Clone + Eq + Hash> Locks<K> {
+    /// Waits for the lock of one of them; locks that nobody holds are forgotten.
+    async fn lock(&self, key: &K) -> OwnedMutexGuard<()> {
+        let lock = {
+            let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            locks.retain(|known, lock| known == key || Arc::strong_count(lock) > 1);
+            locks.entry(key.clone()).or_default().clone()
+        };
+        lock.lock_owned().await
+    }
+}
 
 impl Context {
     pub(super) fn new(
@@ -51,7 +72,8 @@ impl Context {
             options: Arc::new(options),
             events,
             closing,
-            locks: Arc::default(),
+            changes: Arc::default(),
+            lists: Arc::default(),
             cancellations: Arc::default(),
             temporary: Arc::default(),
             names: Arc::default(),
@@ -157,6 +179,15 @@ impl Context {
         }
     }
 
+    /// Records what the kernel's counter of refused processes says of a sandbox.
+    pub(super) async fn note_refusals(&self, sandbox: &SandboxRef, counter: u64) {
+        if let (Ok(place), true) = (self.engine_key(sandbox), counter > 0) {
+            let (store, name) = (&self.options.store, self.name_of(sandbox));
+            let noted = store.note_refusals(place, &sandbox.id, &name, counter);
+            self.ok_or_warn(noted.await).await;
+        }
+    }
+
     /// Sends an event, waiting for room; a front end that is gone needs none.
     pub(super) async fn send(&self, event: Event) {
         let _ = self.events.send(event).await;
@@ -205,15 +236,99 @@ impl Context {
     }
 
     /// Waits for the turn of an operation on a sandbox.
-    pub(super) async fn lock_sandbox(
+    pub(super) async fn lock_sandbox(&self, sandbox: &SandboxRef) -> OwnedMutexGuard<()> {
+        self.changes.lock(sandbox).await
+    }
+
+    /// Lists the sandboxes of a host and tells the list; never an older one after a newer.
+    ///
+    /// # Errors
+    /// `list` failed.
+    pub(super) async fn tell_list<E>(
         &self,
-        sandbox: &SandboxRef,
-    ) -> tokio::sync::OwnedMutexGuard<()> {
-        let lock = {
-            let mut locks = self.locks.0.lock().unwrap_or_else(PoisonError::into_inner);
-            locks.retain(|known, lock| known == sandbox || Arc::strong_count(lock) > 1);
-            locks.entry(sandbox.clone()).or_default().clone()
+        host: &HostName,
+        list: impl Future<Output = Result<Vec<Sandbox>, E>>,
+    ) -> Result<Vec<Sandbox>, E> {
+        let turn = self.lists.lock(host).await;
+        let sandboxes = list.await?;
+        self.remember(&sandboxes);
+        let (host, told) = (host.clone(), sandboxes.clone());
+        let event = Event::Sandboxes {
+            host,
+            sandboxes: told,
         };
-        lock.lock_owned().await
+        self.send(event).await;
+        drop(turn);
+        Ok(sandboxes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use tokio::sync::{mpsc, watch};
+
+    use super::*;
+    use crate::app::testing::{host, sandbox};
+    use crate::domain::{OwnerKind, Phase, Source};
+    use crate::store::Store;
+
+    fn options() -> Options {
+        let environment = crate::config::Environment::new([("HOME", "/no/such/home")], 7);
+        let load = crate::config::LoadOptions {
+            config: None,
+            engine: None,
+            environment,
+        };
+        let config = crate::config::Config::load(&load).expect("settings");
+        Options {
+            max_sandboxes: 9,
+            source: Source::Tui,
+            reap_foreign: false,
+            owner: crate::domain::Owner {
+                host: "desk".to_owned(),
+                pid: 7,
+                started: 1,
+                user: None,
+                kind: OwnerKind::Tui,
+            },
+            measures_disk: false,
+            copy_limit: None,
+            deps: config.deps,
+            store: Store::open(None),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_older_list_never_comes_after_a_newer_one() {
+        let (events, mut told) = mpsc::channel(9);
+        let (_close, closing) = watch::channel(false);
+        let context = Context::new(Vec::new(), options(), events, closing);
+        let phase = Arc::new(Mutex::new(Phase::Paused));
+        let list = |takes: u64| {
+            let phase = Arc::clone(&phase);
+            async move {
+                let mut one = sandbox("a");
+                one.phase = *phase.lock().expect("a phase");
+                tokio::time::sleep(Duration::from_secs(takes)).await;
+                Ok::<_, Failure>(vec![one])
+            }
+        };
+        let resume = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            *phase.lock().expect("a phase") = Phase::Running;
+            context.tell_list(&host(), list(1)).await
+        };
+        let here = host();
+        let slow = context.tell_list(&here, list(9));
+        let (_, last) = tokio::join!(slow, resume);
+        last.expect("a list");
+        let mut phases = Vec::new();
+        while let Ok(Event::Sandboxes { sandboxes, .. }) = told.try_recv() {
+            phases.extend(sandboxes.into_iter().map(|one| one.phase));
+        }
+        assert_eq!(phases, [Phase::Paused, Phase::Running]);
     }
 }

@@ -9,16 +9,17 @@ use super::host::{LOOK_UP, within};
 use super::{Host, deaths, life_changes, mounts, news, slots};
 use crate::domain::{HostName, RequestId, Sandbox, SandboxRef, SandboxSpec};
 use crate::engine::{EngineError, Notes};
-use crate::protocol::{Event, Failure, FailureKind, LifecycleOp, Reply};
+use crate::protocol::{Failure, FailureKind, LifecycleOp, Reply};
 use crate::store::Intent;
 
 /// Lists all hosts; it fails only if no host answers.
 pub(super) async fn refresh(context: Context) -> Result<Reply, Failure> {
-    let lists = join_all(context.hosts().iter().map(Host::list)).await;
+    let lists = context.hosts().iter();
+    let lists = lists.map(|host| context.tell_list(&host.name, host.list()));
     let (mut all, mut failure) = (Vec::new(), None);
-    for (host, list) in context.hosts().iter().zip(lists) {
+    for list in join_all(lists).await {
         match list {
-            Ok(sandboxes) => all.extend(announce(&context, host, sandboxes).await),
+            Ok(sandboxes) => all.extend(sandboxes),
             Err(error) => failure = Some(error),
         }
     }
@@ -43,17 +44,6 @@ pub(super) async fn find(context: Context, word: String) -> Result<Reply, Failur
         Some(failure) if found.is_empty() => Err(failure),
         _ => Ok(Reply::Sandboxes(found)),
     }
-}
-
-async fn announce(context: &Context, host: &Host, sandboxes: Vec<Sandbox>) -> Vec<Sandbox> {
-    context.remember(&sandboxes);
-    context
-        .send(Event::Sandboxes {
-            host: host.name.clone(),
-            sandboxes: sandboxes.clone(),
-        })
-        .await;
-    sandboxes
 }
 
 /// Makes a sandbox.

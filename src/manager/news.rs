@@ -7,6 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::Host;
 use super::context::Context;
 use crate::domain::{Death, EngineEvent, EngineEventKind, Run, SandboxId, SandboxRef};
+use crate::store::Refusals;
 
 /// How far back each look goes: what is recorded now may have happened a while ago, by another clock.
 const OVERLAP: TimeDelta = TimeDelta::minutes(2);
@@ -29,11 +30,22 @@ impl News {
     /// Returns what was not told yet.
     pub(super) async fn next(&mut self, context: &Context, host: &Host) -> Vec<EngineEvent> {
         let oldest = self.begun.max(Utc::now() - OVERLAP);
-        self.told.retain(|event| event.at >= oldest);
+        let is_new = |event: &EngineEvent| event.at >= oldest;
+        self.told
+            .retain(|told| is_new(told) || matches!(told.what, EngineEventKind::PidsLimit { .. }));
         let mut news = since(context, host, oldest).await;
-        news.retain(|event| self.told.insert(event.clone()));
+        news.retain(|event| self.told.insert(without_count(event)));
         news
     }
+}
+
+/// Makes events alike that tell of one thing: a count that grows is nothing new.
+fn without_count(event: &EngineEvent) -> EngineEvent {
+    let mut event = event.clone();
+    if let EngineEventKind::PidsLimit { refused } = &mut event.what {
+        *refused = 0;
+    }
+    event
 }
 
 /// Tells what was recorded of the time since a moment, oldest first.
@@ -47,11 +59,18 @@ pub(super) async fn since(
     let runs = context.ok_or_warn(runs).await.unwrap_or_default();
     let deaths = store.deaths_since(&host.engine_key, since).await;
     let deaths = context.ok_or_warn(deaths).await.unwrap_or_default();
+    let refusals = store.refusals_since(&host.engine_key, since).await;
+    let refusals = context.ok_or_warn(refusals).await.unwrap_or_default();
+    let refused = refusals.into_iter().map(|one| refused(host, one));
     let ended = runs.into_iter().filter_map(run_ended);
     let died = deaths
         .into_iter()
         .filter_map(|(id, name, death)| died(host, id, name, death));
-    let mut all: Vec<EngineEvent> = ended.chain(died).filter(|event| event.at > since).collect();
+    let mut all: Vec<EngineEvent> = ended
+        .chain(died)
+        .filter(|event| event.at > since)
+        .chain(refused)
+        .collect();
     all.sort_by_key(|event| event.at);
     all
 }
@@ -67,6 +86,17 @@ fn died(host: &Host, id: SandboxId, name: String, death: Death) -> Option<Engine
             exit_code: death.exit_code,
         },
     })
+}
+
+fn refused(host: &Host, one: Refusals) -> EngineEvent {
+    EngineEvent {
+        at: one.at,
+        sandbox: SandboxRef::new(host.name.clone(), one.sandbox),
+        name: one.name,
+        what: EngineEventKind::PidsLimit {
+            refused: one.refused,
+        },
+    }
 }
 
 fn run_ended(run: Run) -> Option<EngineEvent> {

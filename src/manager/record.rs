@@ -22,6 +22,11 @@ const PACE: Duration = Duration::from_millis(100);
 /// Time between two notes of how much there is, for those who guard against too much.
 const NOTES: Duration = Duration::from_millis(500);
 
+/// Runs that end well sooner are taken to have had all the processes that they wanted.
+const UNSUSPECTED: Duration = Duration::from_secs(1);
+/// Longest wait for the kernel's count of refused processes.
+const ASKING: Duration = Duration::from_secs(2);
+
 /// The record of one run.
 pub(super) struct Record {
     context: Context,
@@ -143,6 +148,21 @@ impl Record {
         self.close(result).await;
     }
 
+    /// Asks the kernel whether it refused processes meanwhile; of short runs that ended well nothing is expected.
+    async fn note_refusals(&self, result: &RunResult) {
+        let is_well = result.end.word() == "ok";
+        if is_well && self.started.elapsed() < UNSUSPECTED {
+            return;
+        }
+        let Ok(engine) = self.context.engine(&self.sandbox) else {
+            return;
+        };
+        let asking = engine.refused_processes(&self.sandbox.id);
+        if let Ok(Some(counter)) = tokio::time::timeout(ASKING, asking).await {
+            self.context.note_refusals(&self.sandbox, counter).await;
+        }
+    }
+
     async fn close(mut self, result: RunResult) {
         if let Some(writing) = self.writing.take() {
             let flushed = writing.await.ok();
@@ -152,6 +172,7 @@ impl Record {
             let flushed = tokio::task::spawn_blocking(|| flush.write()).await;
             self.on_flushed(flushed.ok()).await;
         }
+        self.note_refusals(&result).await;
         let spooled = self.writer.as_ref().map(Writer::spooled);
         let store = &self.context.options.store;
         let ended = store.end_run(&self.id, &result, spooled);

@@ -1,9 +1,9 @@
 //! How every sandbox stands: when it was used, who answers for it, what becomes of it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use chrono::{TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::alive::{self, Life};
 use super::context::Context;
@@ -20,6 +20,8 @@ use crate::store::{Memory, Moment};
 const LOOK_BACK: TimeDelta = TimeDelta::hours(24);
 /// How much further than to the first look a second one goes back: the engine's clock may differ.
 const OVERLAP: TimeDelta = TimeDelta::minutes(1);
+/// How long a refusal of processes is worth mentioning.
+const LATELY: TimeDelta = TimeDelta::minutes(10);
 
 /// What was known of all sandboxes of a host at one moment.
 pub(super) struct UsageSnapshot {
@@ -164,6 +166,14 @@ impl UsageSnapshot {
         let store = &context.options.store;
         let ends = store.last_ends(&host.engine_key).await;
         let mut ends = context.ok_or_warn(ends).await.unwrap_or_default();
+        let refused = store
+            .refusals_since(&host.engine_key, self.now.wall - LATELY)
+            .await;
+        let refused = context.ok_or_warn(refused).await.unwrap_or_default();
+        let refused: HashMap<SandboxId, DateTime<Utc>> = refused
+            .into_iter()
+            .map(|one| (one.sandbox, one.last))
+            .collect();
         let mut dead = deaths::reconcile(context, host, &self.sandboxes).await;
         let reap_status = |sandbox: &Sandbox| {
             let facts = self.facts(sandbox, &context.options.owner);
@@ -173,6 +183,7 @@ impl UsageSnapshot {
                 facts,
                 verdict: judge(&facts, rules),
                 last_end: ends.remove(id),
+                pids_refused_at: refused.get(id).copied(),
                 death: dead.remove(id).filter(|_| !sandbox.phase.is_live()),
             }
         };

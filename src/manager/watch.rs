@@ -1,6 +1,6 @@
 //! Watching a host: its events and stats, across every loss of the connection.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -67,6 +67,7 @@ async fn keep_watching(context: &Context, host: &Host, topic: &Topic, disks: &Di
             answered: false,
             record: &mut record,
             settle_at: None,
+            refusals: HashMap::new(),
         };
         let outcome = session.run().await;
         let why = match outcome {
@@ -120,6 +121,8 @@ struct Session<'a> {
     record: &'a mut News,
     /// When to find out why sandboxes ended.
     settle_at: Option<Instant>,
+    /// The kernel's counters of refused processes at the last look.
+    refusals: HashMap<SandboxRef, u64>,
 }
 
 impl Session<'_> {
@@ -144,7 +147,7 @@ impl Session<'_> {
                     None => return Ok(()),
                 },
                 () = settled(self.settle_at) => self.find_causes().await?,
-                Some(first) = self.samples.next(), if !self.samples.is_empty() => self.on_samples(first),
+                Some(first) = self.samples.next(), if !self.samples.is_empty() => self.on_samples(first).await,
                 _ = news.tick(), if *self.topic == Topic::Events => self.tell_news().await,
                 _ = pulse.tick() => self.host.engine.ping().await?,
             }
@@ -188,20 +191,14 @@ impl Session<'_> {
     /// Tells the whole list, and samples what runs now.
     async fn relist(&mut self) -> Result<()> {
         self.context.note_activity();
-        let sandboxes = self.host.engine.list().await?;
-        self.context.remember(&sandboxes);
+        let list = self.host.engine.list();
+        let sandboxes = self.context.tell_list(&self.host.name, list).await?;
         if *self.topic == Topic::Events {
             self.settle_at = Some(Instant::now() + SETTLE);
         }
         if let Topic::Samples(wanted) = self.topic {
             self.sample_running(&sandboxes, wanted.as_deref()).await?;
         }
-        self.context
-            .send(Event::Sandboxes {
-                host: self.host.name.clone(),
-                sandboxes,
-            })
-            .await;
         Ok(())
     }
 
@@ -235,7 +232,7 @@ impl Session<'_> {
     }
 
     /// Takes a sample and all others that are there by now, which are those of the same moment.
-    fn on_samples(&mut self, first: (SandboxRef, Option<Sample>)) {
+    async fn on_samples(&mut self, first: (SandboxRef, Option<Sample>)) {
         let (mut next, mut samples) = (Some(first), Vec::new());
         while let Some((sandbox, sample)) = next.take() {
             match sample {
@@ -243,6 +240,7 @@ impl Session<'_> {
                     sample.disk_bytes = self.disks.of(&sandbox);
                     self.context
                         .add_memory_sample(&sandbox, sample.memory_bytes);
+                    self.note_refusals(&sandbox, &sample).await;
                     samples.push((sandbox, sample));
                 }
                 None => drop(self.sampled.remove(&sandbox)),
@@ -253,6 +251,16 @@ impl Session<'_> {
         }
         if !samples.is_empty() {
             self.context.offer(Event::Sampled(samples));
+        }
+    }
+
+    /// Records that the kernel refused more processes than at the last look.
+    async fn note_refusals(&mut self, sandbox: &SandboxRef, sample: &Sample) {
+        let Some(counter) = sample.pids_refused else {
+            return;
+        };
+        if self.refusals.insert(sandbox.clone(), counter) != Some(counter) {
+            self.context.note_refusals(sandbox, counter).await;
         }
     }
 }

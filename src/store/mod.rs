@@ -10,6 +10,7 @@ mod clock;
 mod db;
 mod deaths;
 mod open;
+mod refusals;
 mod runs;
 mod spool;
 mod sweep;
@@ -27,6 +28,7 @@ use tokio::sync::{mpsc, oneshot};
 
 pub use clock::Moment;
 pub use deaths::{Claim, Intent};
+pub use refusals::Refusals;
 pub use runs::{Begun, Found};
 pub use spool::{Flush, Flushed, Gap, Piece, Reader, Writer, last_lines};
 pub use uses::Memory;

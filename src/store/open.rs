@@ -14,10 +14,11 @@ use rusqlite::{Connection, Error, OpenFlags, ffi};
 const PATIENCE: Duration = Duration::from_secs(6);
 
 /// The layouts, each from the one before.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("schema.sql"),
     include_str!("lives.sql"),
     "ALTER TABLE runs ADD COLUMN code_name TEXT;",
+    include_str!("refusals.sql"),
 ];
 
 /// Opens the file, makes it if it is missing, and brings it to the newest layout.

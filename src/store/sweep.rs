@@ -40,6 +40,7 @@ pub(super) fn sweep(
     )?;
     for sql in [
         "DELETE FROM deaths WHERE at < ?1",
+        "DELETE FROM refusals WHERE last < ?1",
         "DELETE FROM uses WHERE last < ?1",
         "DELETE FROM intents WHERE at < ?1",
         "DELETE FROM released WHERE at < ?1",

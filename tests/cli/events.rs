@@ -128,3 +128,38 @@ fn ends_by_other_tools_are_one_event_also_for_followers() {
     assert_eq!(lines, lives);
     assert_eq!(story(&place, &name), lives);
 }
+
+fn bomb(place: &Place, image: &[&str]) {
+    let name = place.name("b");
+    place
+        .run(&[&["create", &name, "--pids", "24"], image].concat())
+        .ok();
+    let script = "i=0; while [ $i -lt 60 ]; do sleep 9 & i=$((i+1)); done; sleep 9";
+    place.run(&["exec", &name, "--timeout", "1.5", "--", "sh", "-c", script]);
+    let events = place.json_ok(&["events"]);
+    let all = events.as_array().unwrap().iter();
+    let told: Vec<&Value> = all.filter(|event| event["what"] == "pids_limit").collect();
+    assert_eq!(told.len(), 1, "{events}");
+    assert!(told[0]["refused"].as_u64().is_some_and(|count| count > 0));
+    let list = place.run(&["ls"]).ok();
+    assert!(list.text().contains(" pids "), "{}", list.text());
+    place.run(&["rm", "-f", &name]).ok();
+}
+
+/// Tells whether this process may limit processes by the kernel's groups, which is what counts refusals.
+fn has_cgroups() -> bool {
+    rustix::process::getuid().is_root()
+}
+
+#[test]
+fn processes_that_the_kernel_refused_are_told() {
+    if has_cgroups() {
+        bomb(&Place::local(), &[]);
+    }
+}
+
+#[test]
+#[ignore = "needs Docker: tests/run"]
+fn processes_that_the_kernel_refused_are_told_in_docker_too() {
+    bomb(&Place::docker(), &["--image", &busybox()]);
+}

@@ -30,7 +30,38 @@ pub(crate) fn sampled(state: &mut AppState, sandbox: &SandboxRef, sample: &Sampl
         let value = value?;
         Some(check(state, sandbox, what, value, sample.at))
     });
-    effects.collect::<Vec<_>>().into_iter().flatten().collect()
+    let mut effects: Vec<Effect> = effects.collect::<Vec<_>>().into_iter().flatten().collect();
+    effects.extend(refused(state, sandbox, sample));
+    effects
+}
+
+/// Raises the guard of processes as soon as the kernel has refused one; where it does not count, as soon as the limit is reached.
+fn refused(state: &mut AppState, sandbox: &SandboxRef, sample: &Sample) -> Vec<Effect> {
+    let Some(row) = state.sandboxes.find(sandbox) else {
+        return Vec::new();
+    };
+    let limit = row.sandbox.limits.pids;
+    let before = row.samples.back().map(|last| last.pids_refused);
+    let is_refused = match (before, sample.pids_refused) {
+        (Some(Some(before)), Some(now)) => now > before,
+        (_, Some(_)) => false,
+        (_, None) => limit.is_some_and(|limit| sample.pids >= limit),
+    };
+    if !is_refused || state.settings.config.guards.on(Guarded::Pids).is_none() {
+        return Vec::new();
+    }
+    let key = (sandbox.clone(), Guarded::Pids);
+    match state.guards.guards.entry(key).or_default().raise(sample.at) {
+        Some(Turn::Raised) => raise(state, sandbox, &refused_words(limit)),
+        Some(Turn::Lowered) | None => Vec::new(),
+    }
+}
+
+fn refused_words(limit: Option<u64>) -> String {
+    match limit {
+        Some(limit) => format!("processes were refused at the limit of {limit}"),
+        None => "processes were refused at the limit".to_owned(),
+    }
 }
 
 /// Puts figures in percent of their limits; what has no limit or is not known is not guarded.
@@ -147,18 +178,13 @@ fn check(
     let key = (sandbox.clone(), what);
     let guard = state.guards.guards.entry(key).or_default();
     match guard.check(&rule, value, at) {
-        Some(Turn::Raised) => raise(state, sandbox, what, &rule),
+        Some(Turn::Raised) => raise(state, sandbox, &words(what, &rule)),
         Some(Turn::Lowered) | None => Vec::new(),
     }
 }
 
 /// Says it once; rings and pauses as the settings have it.
-fn raise(
-    state: &mut AppState,
-    sandbox: &SandboxRef,
-    what: Guarded,
-    rule: &GuardRule,
-) -> Vec<Effect> {
+fn raise(state: &mut AppState, sandbox: &SandboxRef, words: &str) -> Vec<Effect> {
     let rules = state.settings.config.guards;
     let Some(row) = state.sandboxes.find(sandbox) else {
         return Vec::new();
@@ -167,7 +193,7 @@ fn raise(
     let pauses = rules.action == GuardAction::Pause && is_ours && !state.settings.read_only;
     let name = safe_line(&row.sandbox.name);
     let then = if pauses { " It is paused." } else { "" };
-    state.say(Tone::Bad, format!("{name}: {}.{then}", words(what, rule)));
+    state.say(Tone::Bad, format!("{name}: {words}.{then}"));
     let mut effects = Vec::new();
     if rules.bell {
         effects.push(Effect::Bell);

@@ -60,6 +60,7 @@ fn sample(sandbox: &Simulated, taken: u64) -> Sample {
         pids: sandbox.execs.len() as u64 + 1,
         net_rx_bytes: 0,
         net_tx_bytes: 0,
+        pids_refused: None,
         disk_bytes: None,
     }
 }

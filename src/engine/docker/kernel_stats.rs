@@ -60,6 +60,11 @@ pub(super) async fn stream(
     }))
 }
 
+/// Counts the processes that the kernel refused to a container at its limit, where the kernel tells.
+pub(super) async fn refused_processes(client: &Client, id: &SandboxId) -> Option<u64> {
+    client.groups.find(client, id).await?.usage().pids_refused
+}
+
 impl KernelGroups {
     fn known(&self) -> Known {
         self.0
@@ -250,6 +255,7 @@ impl Counters for ContainerCounters {
             memory_reclaimable: usage.reclaimable.unwrap_or(0),
             memory_limit: self.limits.memory_bytes.or_else(|| self.memory_limit()),
             pids,
+            pids_refused: usage.pids_refused,
             net_rx,
             net_tx,
         })

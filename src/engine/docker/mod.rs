@@ -293,6 +293,10 @@ impl Engine for DockerEngine {
         Ok(stats::stream(client, &sandbox.reference.id, sandbox.limits))
     }
 
+    async fn refused_processes(&self, id: &SandboxId) -> Option<u64> {
+        kernel_stats::refused_processes(self.client().await.ok()?, id).await
+    }
+
     async fn events(&self) -> Result<BoxStream<'static, Result<EngineEvent>>> {
         self.ping().await?;
         Ok(events::stream(self.client().await?, &self.visibility()))

@@ -65,6 +65,7 @@ fn empty(counters: &CounterSample) -> Sample {
         memory_bytes: 0,
         memory_limit_bytes: counters.memory_limit,
         pids: 0,
+        pids_refused: None,
         net_rx_bytes: 0,
         net_tx_bytes: 0,
         disk_bytes: None,
@@ -111,6 +112,7 @@ fn counters(frame: &ContainerStatsResponse, limits: Limits) -> CounterSample {
             .as_ref()
             .and_then(|p| p.current)
             .unwrap_or(0),
+        pids_refused: None,
         net_rx: rx,
         net_tx: tx,
     }

@@ -112,6 +112,11 @@ impl Cgroups {
         cgroup_usage::usage(|controller| self.at(controller))
     }
 
+    /// Counts the processes that the kernel has refused at the limit.
+    pub(super) fn pids_refused(&self) -> Option<u64> {
+        cgroup_usage::pids_refused(self.at("pids"))
+    }
+
     /// Tells whether memory may go to swap on top of the limit.
     pub(super) fn swap_is_open(&self) -> bool {
         let Some(group) = self.at("memory") else {

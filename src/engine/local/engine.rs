@@ -190,6 +190,11 @@ impl Engine for LocalEngine {
         }))
     }
 
+    async fn refused_processes(&self, id: &SandboxId) -> Option<u64> {
+        let run = self.lifecycle.state_dir.run(id.as_str())?;
+        run.cgroups.pids_refused()
+    }
+
     async fn events(&self) -> Result<BoxStream<'static, Result<EngineEvent>>> {
         let prepared = self.lifecycle.state_dir.prepare();
         prepared.map_err(|error| {

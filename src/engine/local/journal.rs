@@ -212,7 +212,9 @@ fn event_of(what: &EngineEventKind) -> Option<(JournalEvent, String)> {
         EngineEventKind::Stopped => plain(JournalEvent::Stopped),
         EngineEventKind::Restarted => plain(JournalEvent::Restarted),
         EngineEventKind::Removed { .. } => plain(JournalEvent::Removed),
-        EngineEventKind::RunEnded { .. } | EngineEventKind::Death { .. } => return None,
+        EngineEventKind::RunEnded { .. }
+        | EngineEventKind::Death { .. }
+        | EngineEventKind::PidsLimit { .. } => return None,
     })
 }
 

@@ -89,6 +89,7 @@ impl Trees {
             memory: Some(bytes),
             reclaimable: None,
             pids: Some(threads),
+            pids_refused: None,
         })
     }
 }

@@ -55,6 +55,7 @@ impl Counters for LocalCounters {
             memory_reclaimable: usage.reclaimable.unwrap_or(0),
             memory_limit: self.source.limits.memory_bytes,
             pids: usage.pids.or(tree.pids).unwrap_or(0),
+            pids_refused: usage.pids_refused,
             net_rx: 0,
             net_tx: 0,
         })

@@ -88,7 +88,7 @@ impl SandboxesPane<'_> {
             return String::new();
         };
         let glyph = match word {
-            "oom" | "timeout" | "error" | "image" | "vanished" => '!',
+            "oom" | "pids" | "timeout" | "error" | "image" | "vanished" => '!',
             "foreign" => '~',
             "orphan" => '?',
             _ => '·',

@@ -62,6 +62,9 @@ pub async fn c17_fork_bombs_stop_at_the_limit(fixture: &Fixture) {
         while exec.items.next().await.is_some() {}
     })
     .await;
+    let refused = fixture.engine.refused_processes(&bench.id).await;
+    assert!(refused.is_none_or(|count| count > 0), "{refused:?}");
+    assert!(refused.is_some() || !fixture.is_docker(), "nobody counts");
     assert_eq!(bench.run(&["echo", "usable"]).await.text(), "usable");
     let still = bench.processes().await.lines().count();
     assert!(still < 10, "{still} processes are left");

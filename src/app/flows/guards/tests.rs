@@ -200,3 +200,38 @@ fn a_shell_that_floods_is_noticed_too() {
     app.state.shells.hide();
     assert_eq!(floods(&mut app, stream), 1, "also where it is not shown");
 }
+
+#[test]
+fn refused_processes_raise_the_guard_at_once_and_dips_do_not_lower_it() {
+    let mut app = App::with(140, 40, &["alpha", "beta"]);
+    let seen = |second: i64, pids, refused| Sample {
+        pids,
+        pids_refused: refused,
+        ..sample(second, 5.0, 80)
+    };
+    // What was refused before anybody looked is no news.
+    app.sample("alpha", seen(0, 256, Some(7)));
+    app.sample("beta", seen(0, 200, None));
+    assert!(!app.screen().contains("!alpha"), "{}", app.screen());
+    app.sample("alpha", seen(1, 218, Some(8)));
+    let screen = app.screen();
+    assert!(
+        screen.contains("!alpha") && !screen.contains("!beta"),
+        "{screen}"
+    );
+    for second in 2..14 {
+        let refused = 8 + u64::try_from(second / 4).expect("not before the start");
+        app.sample("alpha", seen(second, 210, Some(refused)));
+    }
+    assert!(app.screen().contains("!alpha"), "{}", app.screen());
+    let said = "alpha: processes were refused at the limit of 256.";
+    let log = app.state.status.log();
+    assert_eq!(log.filter(|toast| toast.text == said).count(), 1);
+    // Where nobody counts, the limit is what can be seen.
+    app.sample("beta", seen(14, 256, None));
+    assert!(app.screen().contains("!beta"), "{}", app.screen());
+    for second in 15..40 {
+        app.sample("alpha", seen(second, 3, Some(11)));
+    }
+    assert!(!app.screen().contains("!alpha"), "{}", app.screen());
+}

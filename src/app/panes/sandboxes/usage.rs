@@ -25,7 +25,9 @@ impl Usage {
                 return;
             }
             // What is only on record was told by the engine before.
-            EngineEventKind::RunEnded { .. } | EngineEventKind::Death { .. } => return,
+            EngineEventKind::RunEnded { .. }
+            | EngineEventKind::Death { .. }
+            | EngineEventKind::PidsLimit { .. } => return,
             _ => {}
         }
         let first = Use {
@@ -45,6 +47,7 @@ impl Usage {
             }
             EngineEventKind::Created
             | EngineEventKind::Oom
+            | EngineEventKind::PidsLimit { .. }
             | EngineEventKind::Paused
             | EngineEventKind::Resumed
             | EngineEventKind::Killed { .. }

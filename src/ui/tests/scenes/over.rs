@@ -275,6 +275,7 @@ fn reap_status(name: &str, verdict: Verdict, idle: u64) -> Reaped {
             },
             verdict,
             last_end: None,
+            pids_refused_at: None,
             death: None,
         },
         done: None,

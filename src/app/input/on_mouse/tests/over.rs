@@ -131,6 +131,7 @@ fn reap_status(name: &str, verdict: Verdict) -> Reaped {
             },
             verdict,
             last_end: None,
+            pids_refused_at: None,
             death: None,
         },
         done: None,

@@ -12,11 +12,12 @@ use crate::protocol::{Command, Failure, FailureKind, Reply};
 /// `doctor`.
 pub(super) async fn doctor(cli: &mut CliContext, options: &LoadOptions) -> Outcome<u8> {
     let host = cli.host();
-    let engine = match cli.session.ask(Command::Diagnose(host)).await {
+    let mut engine = match cli.session.ask(Command::Diagnose(host)).await {
         Ok(Reply::Checks(found)) => found,
         Ok(other) => return Err(unexpected(&other).into()),
         Err(failure) => vec![engine_check(failure)],
     };
+    engine.push(cli.store.check().await);
     tell(&all_checks(&cli.config, options, engine), cli.format)
 }
 

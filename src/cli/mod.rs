@@ -37,7 +37,6 @@ mod views;
 mod watching;
 
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -64,8 +63,7 @@ pub struct CliContext {
     format: Format,
     host: Option<HostName>,
     read_only: bool,
-    /// Where runs keep their output.
-    spools: Option<PathBuf>,
+    store: Store,
     /// The global flags, as a keeper must be given them.
     flags: Vec<String>,
 }
@@ -89,7 +87,7 @@ impl CliContext {
             format,
             host,
             read_only: global.read_only,
-            spools: store.spools().map(Path::to_path_buf),
+            store: store.clone(),
             flags: flags(global),
         }
     }

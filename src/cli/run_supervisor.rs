@@ -120,8 +120,8 @@ impl SupervisedRun {
 fn listen(cli: &CliContext, spec: &ExecSpec) -> Outcome<mpsc::Receiver<Given>> {
     let (sender, inputs) = mpsc::channel(1);
     let Some(dir) = cli
-        .spools
-        .as_deref()
+        .store
+        .spools()
         .filter(|_| spec.stdin == StdinMode::Piped)
     else {
         return Ok(inputs);
@@ -203,7 +203,7 @@ pub(super) async fn input(cli: &mut CliContext, id: &str, end: bool) -> Outcome<
         refused(format!("run {} takes no input", run.id))
             .with_hint("only runs started with `exec --detach -i` take input from other processes")
     };
-    let dir = cli.spools.as_deref().ok_or_else(no_door)?;
+    let dir = cli.store.spools().ok_or_else(no_door)?;
     let (_folder, short) = short_path(dir, &run.id).map_err(|_| no_door())?;
     let connection = UnixStream::connect(short).await.map_err(|_| no_door())?;
     match send(connection, end).await {

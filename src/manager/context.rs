@@ -153,6 +153,9 @@ impl Context {
 
     /// Tells the first trouble with the record; work goes on without it. Returns what there is.
     pub(super) async fn ok_or_warn<T>(&self, outcome: Result<T, Failure>) -> Option<T> {
+        if let Some(damage) = self.options.store.take_damage() {
+            self.send(Event::Notice(damage)).await;
+        }
         match outcome {
             Ok(value) => Some(value),
             Err(failure) => {

@@ -17,6 +17,8 @@ pub(super) struct Db {
     file: Option<PathBuf>,
     connection: Option<Connection>,
     failed: Option<(Instant, Failure)>,
+    /// That a damaged file was set aside, if that was not told yet.
+    damage: Option<Failure>,
 }
 
 impl Db {
@@ -25,6 +27,7 @@ impl Db {
             file,
             connection: None,
             failed: None,
+            damage: None,
         }
     }
 
@@ -37,7 +40,7 @@ impl Db {
         match (first, self.file.clone()) {
             (Err(error), Some(file)) if is_damage(&error) => {
                 self.connection = None;
-                open::set_aside(&file).map_err(|error| explain_io(&file, &error))?;
+                self.set_aside(&file)?;
                 work(self.connect()?).map_err(|error| self.explain(&error))
             }
             (outcome, _) => outcome.map_err(|error| self.explain(&error)),
@@ -76,12 +79,25 @@ impl Db {
         opened
     }
 
-    fn open_afresh(&self) -> Result<Connection, Failure> {
-        let Some(file) = &self.file else {
+    fn open_afresh(&mut self) -> Result<Connection, Failure> {
+        let Some(file) = self.file.clone() else {
             return open::memory().map_err(|error| self.explain(&error));
         };
-        open::set_aside(file).map_err(|error| explain_io(file, &error))?;
-        open::file(file).map_err(|error| self.explain(&error))
+        self.set_aside(&file)?;
+        open::file(&file).map_err(|error| self.explain(&error))
+    }
+
+    fn set_aside(&mut self, file: &Path) -> Result<(), Failure> {
+        let aside = open::set_aside(file).map_err(|error| explain_io(file, &error))?;
+        self.damage = aside
+            .map(|aside| explain_damage(file, &aside))
+            .or(self.damage.take());
+        Ok(())
+    }
+
+    /// Takes the news that a damaged file was set aside.
+    pub(super) fn take_damage(&mut self) -> Option<Failure> {
+        self.damage.take()
     }
 
     fn explain(&self, error: &Error) -> Failure {
@@ -112,6 +128,17 @@ fn explain(file: &Path, error: &Error) -> Failure {
     };
     Failure::new(kind, format!("the store {}: {why}", file.display())).with_hint(
         "sandboxes are not affected, but runs, last use and causes of death are not recorded",
+    )
+}
+
+fn explain_damage(file: &Path, aside: &Path) -> Failure {
+    let message = format!(
+        "the store {} was damaged; it was set aside as {}, and a new one was begun",
+        file.display(),
+        aside.display()
+    );
+    Failure::new(FailureKind::Internal, message).with_hint(
+        "sandboxes are not affected; runs, last use, pins and causes of death so far are only in that file",
     )
 }
 

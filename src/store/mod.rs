@@ -6,6 +6,7 @@
 //!
 //! `SQLite` blocks, so a thread of its own holds the connection; everything comes to it through one bounded channel.
 
+mod check;
 mod clock;
 mod db;
 mod deaths;
@@ -19,8 +20,8 @@ mod tests;
 mod uses;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rusqlite::Connection;
@@ -33,7 +34,7 @@ pub use runs::{Begun, Found};
 pub use spool::{Flush, Flushed, Gap, Piece, Reader, Writer, last_lines};
 pub use uses::Memory;
 
-use crate::domain::{ExecId, Retention, Spooled};
+use crate::domain::{Check, ExecId, Retention, Spooled};
 use crate::protocol::{Failure, FailureKind};
 use db::Db;
 
@@ -53,13 +54,17 @@ pub struct Store {
     retention: Retention,
     told: Arc<AtomicBool>,
     swept: Arc<AtomicBool>,
+    /// What was found damaged and not told yet.
+    damage: Arc<Mutex<Option<Failure>>>,
+    file: Option<Arc<PathBuf>>,
 }
 
 impl Store {
     /// Opens the store of a state directory in the background; without one, nothing is kept beyond this process.
     #[must_use]
     pub fn open(state: Option<&Path>) -> Self {
-        let db = Db::new(state.map(|dir| dir.join("store.db")));
+        let file = state.map(|dir| dir.join("store.db"));
+        let db = Db::new(file.clone());
         let (jobs, waiting) = mpsc::channel(WAITING);
         let named = std::thread::Builder::new().name("store".to_owned());
         if let Err(error) = named.spawn(move || serve(db, waiting)) {
@@ -71,6 +76,8 @@ impl Store {
             retention: Retention::default(),
             told: Arc::default(),
             swept: Arc::default(),
+            damage: Arc::default(),
+            file: file.map(Arc::new),
         }
     }
 
@@ -98,15 +105,36 @@ impl Store {
         !self.told.swap(true, Ordering::Relaxed)
     }
 
+    /// Takes the news that the file was damaged and set aside; it is told once.
+    #[must_use]
+    pub fn take_damage(&self) -> Option<Failure> {
+        let mut damage = self.damage.lock().unwrap_or_else(PoisonError::into_inner);
+        damage.take()
+    }
+
+    /// Tells how the record stands, and which damaged ones lie beside it.
+    pub async fn check(&self) -> Check {
+        let asked = self
+            .ask(|db| db.query_row("SELECT count(*) FROM runs", [], |row| row.get::<_, i64>(0)))
+            .await;
+        let file = self.file.as_deref().map(PathBuf::as_path);
+        check::check(file, &asked, self.take_damage())
+    }
+
     /// Has the store's thread do something and waits for the outcome. It may be done twice, if the file turns out damaged.
     async fn ask<T: Send + 'static>(
         &self,
         work: impl Fn(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, Failure> {
         let (answer, answered) = oneshot::channel();
+        let damage = Arc::clone(&self.damage);
         let job: Job = Box::new(move |db| {
+            let outcome = db.run(&work);
+            if let Some(found) = db.take_damage() {
+                *damage.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
+            }
             // Whoever asked may have given up.
-            let _ = answer.send(db.run(&work));
+            let _ = answer.send(outcome);
         });
         let asking = async {
             self.jobs.send(job).await.map_err(|_| gone())?;

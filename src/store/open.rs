@@ -21,6 +21,9 @@ const MIGRATIONS: [&str; 4] = [
     include_str!("refusals.sql"),
 ];
 
+/// What the name of a damaged file that was set aside goes on with.
+const DAMAGED: &str = ".damaged-";
+
 /// Opens the file, makes it if it is missing, and brings it to the newest layout.
 pub(super) fn file(path: &Path) -> rusqlite::Result<Connection> {
     // Turning on the log cannot wait for other processes by itself; and of two that migrate, one would fail.
@@ -112,24 +115,41 @@ fn migrate(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Moves a damaged file and what belongs to it out of the way; nothing is deleted.
-pub(super) fn set_aside(path: &Path) -> io::Result<()> {
+/// Moves a damaged file and what belongs to it out of the way; nothing is deleted. Returns where it is now, unless another
+/// process was faster.
+pub(super) fn set_aside(path: &Path) -> io::Result<Option<PathBuf>> {
     let _turn = lock(path);
     // Another process may have been faster; then the file is good again.
     if Connection::open(path).is_ok_and(|fresh| is_sound(&fresh)) {
-        return Ok(());
+        return Ok(None);
     }
-    let mark = Utc::now().format("damaged-%Y%m%dT%H%M%S%3f").to_string();
+    let mark = Utc::now().format("%Y%m%dT%H%M%S%3f");
+    let mark = format!("{DAMAGED}{mark}");
     tracing::warn!(file = %path.display(), %mark, "the store is damaged and was set aside");
     for suffix in ["", "-wal", "-shm"] {
         let from = with_suffix(path, suffix);
-        let to = with_suffix(path, &format!(".{mark}{suffix}"));
+        let to = with_suffix(path, &format!("{mark}{suffix}"));
         match fs::rename(from, to) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
     }
-    Ok(())
+    Ok(Some(with_suffix(path, &mark)))
+}
+
+/// Lists what was set aside, the oldest first.
+pub(super) fn damaged(path: &Path) -> Vec<PathBuf> {
+    let begin = with_suffix(path, DAMAGED);
+    let begin = begin.file_name().unwrap_or_default().as_encoded_bytes();
+    let entries = path.parent().and_then(|folder| fs::read_dir(folder).ok());
+    let files = entries.into_iter().flatten().flatten();
+    let files = files.map(|entry| entry.path()).filter(|file| {
+        let name = file.file_name().unwrap_or_default().as_encoded_bytes();
+        name.starts_with(begin) && !name.ends_with(b"-wal") && !name.ends_with(b"-shm")
+    });
+    let mut files: Vec<PathBuf> = files.collect();
+    files.sort();
+    files
 }
 
 fn is_sound(connection: &Connection) -> bool {

@@ -8,8 +8,8 @@ use chrono::{TimeDelta, Utc};
 
 use super::*;
 use crate::domain::{
-    Ended, ExecId, HostName, Owner, OwnerKind, Run, RunEnd, RunResult, SandboxId, SandboxRef,
-    Source, Spooled, Tie,
+    CheckLevel, Ended, ExecId, HostName, Owner, OwnerKind, Run, RunEnd, RunResult, SandboxId,
+    SandboxRef, Source, Spooled, Tie,
 };
 use crate::protocol::RunFilter;
 
@@ -169,6 +169,12 @@ async fn a_damaged_file_is_set_aside_and_work_goes_on() {
                 .any(|name| name.starts_with("store.db.damaged-")),
             "{names:?}"
         );
+        let told = store.take_damage().expect("news").message;
+        assert!(told.contains("store.db.damaged-"), "{told}");
+        assert_eq!(store.take_damage(), None, "it is told once");
+        let check = store.check().await;
+        assert_eq!(check.level, CheckLevel::Warn, "{check:?}");
+        assert!(check.message.contains("store.db.damaged-"), "{check:?}");
     }
 }
 

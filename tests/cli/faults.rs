@@ -539,3 +539,35 @@ fn a_copy_that_is_killed_leaves_the_old_file_and_nothing_else() {
     let kept = place.run(&["files", "cat", &name, "/workspace/big"]).ok();
     assert_eq!(kept.text(), "old");
 }
+
+#[test]
+fn a_damaged_record_is_told_once_and_by_the_doctor() {
+    let place = Place::local();
+    place.run(&["create", "a"]).ok();
+    let folder = place.path("state/sandtop");
+    for suffix in ["", "-wal", "-shm"] {
+        let _ = fs::remove_file(folder.join(format!("store.db{suffix}")));
+    }
+    fs::write(folder.join("store.db"), b"no database at all ".repeat(400)).unwrap();
+    place
+        .run(&["ls"])
+        .ok()
+        .says("was damaged; it was set aside as");
+    let again = place.run(&["ls"]).ok();
+    assert!(!again.stderr.contains("damaged"), "{}", again.stderr);
+    let doctor = place.json(&["doctor"]).1;
+    let checks = doctor["checks"].as_array().unwrap();
+    let store = checks
+        .iter()
+        .find(|check| check["name"] == "store")
+        .unwrap();
+    assert_eq!(store["level"], "warn", "{store}");
+    let told = store["message"].as_str().unwrap();
+    assert!(told.contains("store.db.damaged-"), "{told}");
+    assert!(
+        store["hint"]
+            .as_str()
+            .is_some_and(|hint| hint.contains("delete"))
+    );
+    place.run(&["rm", "-f", "a"]).ok();
+}

@@ -35,9 +35,7 @@ impl<T: Weigh> Ring<T> {
     pub fn push(&mut self, item: T) {
         self.weight += item.weight();
         self.items.push_back(item);
-        while self.items.len() > self.most_items || self.weight > self.most_weight {
-            self.drop_oldest();
-        }
+        self.drop_surplus();
     }
 
     /// Returns the item with this number, unless it was dropped or is still to come.
@@ -45,6 +43,18 @@ impl<T: Weigh> Ring<T> {
     pub fn get(&self, number: u64) -> Option<&T> {
         let index = number.checked_sub(self.first)?;
         self.items.get(usize::try_from(index).ok()?)
+    }
+
+    /// Puts another item in the place of one that is still kept.
+    pub fn replace(&mut self, number: u64, item: T) {
+        let index = number.checked_sub(self.first);
+        let index = index.and_then(|index| usize::try_from(index).ok());
+        let Some(known) = index.and_then(|index| self.items.get_mut(index)) else {
+            return;
+        };
+        self.weight = self.weight.saturating_sub(known.weight()) + item.weight();
+        *known = item;
+        self.drop_surplus();
     }
 
     /// Returns the number of the oldest item kept, which is how many were dropped.
@@ -68,6 +78,12 @@ impl<T: Weigh> Ring<T> {
     /// Returns the items from the oldest to the newest.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.items.iter()
+    }
+
+    fn drop_surplus(&mut self) {
+        while self.items.len() > self.most_items || self.weight > self.most_weight {
+            self.drop_oldest();
+        }
     }
 
     fn drop_oldest(&mut self) {

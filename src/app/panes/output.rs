@@ -1,5 +1,6 @@
 //! The output pane: runs as tabs, each with its lines; what keys do to them.
 
+mod feed;
 mod keys;
 mod others;
 mod run;

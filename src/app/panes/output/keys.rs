@@ -173,10 +173,15 @@ impl OutputState {
         let Some(info) = self.current().map(Run::info) else {
             return Vec::new();
         };
+        let what = self.current().and_then(Run::kept_part);
+        let label = match what {
+            None => "Save output to".to_owned(),
+            Some(part) => format!("Save {part} to"),
+        };
         let name = format!("{}-{}", info.sandbox_name, info.title);
         let start = format!("{}-{}.txt", file_name(&name), now.format("%Y%m%d-%H%M%S"));
         self.asked = Some(info.stream);
-        ask(PromptKind::SaveOutput, "Save output to".to_owned(), start)
+        ask(PromptKind::SaveOutput, label, start)
     }
 
     fn save(&mut self, path: &str) -> Vec<Intent> {
@@ -187,11 +192,19 @@ impl OutputState {
         let Some(run) = self.take_asked() else {
             return tell("This run was closed.");
         };
-        vec![Intent::Effect(Effect::SaveLocal {
+        let mut intents = vec![Intent::Effect(Effect::SaveLocal {
             path: path.to_owned(),
             bytes: run.text().into(),
             replace: false,
-        })]
+        })];
+        if let Some(part) = run.kept_part() {
+            let words = format!(
+                "Only {part} are saved; `sandtop output {}` has what was kept of all.",
+                run.info().exec
+            );
+            intents.extend(tell(&words));
+        }
+        intents
     }
 
     fn send(&mut self, line: &str) -> Vec<Intent> {
@@ -238,13 +251,25 @@ impl OutputState {
             way
         };
         let Some(line) = find_match(run, search, from, way) else {
-            return tell(&format!("No line holds `{}`.", safe_line(search.needle())));
+            return tell(&not_found(run, search));
         };
         if let Some(run) = self.current_mut() {
             run.found = Some(line);
             run.reveal(line, shape);
         }
         Vec::new()
+    }
+}
+
+/// Says where a text was not found, and where there is more.
+fn not_found(run: &Run, search: &Search) -> String {
+    let needle = safe_line(search.needle());
+    match run.kept_part() {
+        None => format!("No line holds `{needle}`."),
+        Some(part) => format!(
+            "`{needle}` is not in {part}; `sandtop output {}` has what was kept of all.",
+            run.info().exec
+        ),
     }
 }
 

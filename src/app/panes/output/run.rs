@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use super::feed::Feed;
 use super::select::Selection;
 use super::status::RunStatus;
 use super::view::Spot;
 use crate::domain::{ExecEnd, ExecId, OutputChunk, SandboxRef, Source, StreamId, StreamKind};
 use crate::protocol::Failure;
-use crate::text::{LineParser, Ring, StyledLine, Weigh, human, safe_line};
+use crate::text::{Ring, StyledLine, Weigh, human, safe_line};
 
 /// The lines of a run that are kept.
 pub const MOST_LINES: usize = 10_000;
@@ -64,54 +65,6 @@ impl Weigh for OutputLine {
     }
 }
 
-/// One of the two streams of a run.
-struct Feed {
-    kind: StreamKind,
-    parser: LineParser,
-    /// When the open line began.
-    began: DateTime<Utc>,
-}
-
-impl Feed {
-    fn new(kind: StreamKind) -> Self {
-        Self {
-            kind,
-            parser: LineParser::new(),
-            began: DateTime::default(),
-        }
-    }
-
-    fn push(&mut self, bytes: &[u8], now: DateTime<Utc>, lines: &mut Ring<OutputLine>) {
-        if self.parser.is_blank() {
-            self.began = now;
-        }
-        let Self { kind, began, .. } = self;
-        self.parser.push(bytes, &mut |line| {
-            lines.push(OutputLine {
-                line,
-                stream: *kind,
-                at: *began,
-            });
-            *began = now;
-        });
-    }
-
-    fn finish(&mut self, lines: &mut Ring<OutputLine>) {
-        let (stream, at) = (self.kind, self.began);
-        self.parser
-            .finish(&mut |line| lines.push(OutputLine { line, stream, at }));
-    }
-
-    fn partial(&self) -> Option<OutputLine> {
-        let line = self.parser.partial()?;
-        Some(OutputLine {
-            line,
-            stream: self.kind,
-            at: self.began,
-        })
-    }
-}
-
 /// One run with its output.
 pub struct Run {
     info: RunInfo,
@@ -155,8 +108,11 @@ impl Run {
 
     pub(super) fn push(&mut self, chunk: &OutputChunk, now: DateTime<Utc>) {
         let Self { feeds, lines, .. } = self;
-        let feed = feeds.iter_mut().find(|feed| feed.kind == chunk.stream);
-        if let Some(feed) = feed {
+        // What the other stream has begun came before.
+        for feed in feeds.iter_mut().filter(|feed| feed.kind != chunk.stream) {
+            feed.take_place(lines);
+        }
+        for feed in feeds.iter_mut().filter(|feed| feed.kind == chunk.stream) {
             feed.push(&chunk.bytes, now, lines);
         }
     }
@@ -164,7 +120,7 @@ impl Run {
     /// Says in the output that some of it was not kept.
     pub(super) fn missing(&mut self, bytes: u64, now: DateTime<Utc>) {
         let [_, errors] = &self.feeds;
-        let lead = if errors.parser.is_blank() { "" } else { "\n" };
+        let lead = if errors.is_blank() { "" } else { "\n" };
         let words = format!("{lead}… {} were not kept\n", human::bytes(bytes));
         let chunk = OutputChunk {
             stream: StreamKind::Stderr,
@@ -243,7 +199,7 @@ impl Run {
     /// Returns the number after the last line, open lines included.
     #[must_use]
     pub fn end_line(&self) -> u64 {
-        let open = self.feeds.iter().filter(|feed| !feed.parser.is_blank());
+        let open = self.feeds.iter().filter(|feed| feed.is_open_at_end());
         self.lines.end() + open.fold(0, |count, _| count + 1)
     }
 
@@ -254,8 +210,17 @@ impl Run {
             return Some(Cow::Borrowed(line));
         }
         let open = number.checked_sub(self.lines.end())?;
-        let mut partials = self.feeds.iter().filter_map(Feed::partial);
+        let at_end = self.feeds.iter().filter(|feed| feed.is_open_at_end());
+        let mut partials = at_end.filter_map(Feed::partial);
         partials.nth(usize::try_from(open).ok()?).map(Cow::Owned)
+    }
+
+    /// Says which part of the output is kept here, if not all of it.
+    #[must_use]
+    pub fn kept_part(&self) -> Option<String> {
+        let (first, end) = (self.first(), self.end_line());
+        let kept = human::count(end - first);
+        (first > 0).then(|| format!("the last {kept} of {} lines", human::count(end)))
     }
 
     /// Returns about how many bytes its lines take.

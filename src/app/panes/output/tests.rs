@@ -160,10 +160,10 @@ fn streams_keep_their_own_open_lines() {
     let mut state = with("out ");
     let later = now() + TimeDelta::seconds(5);
     state.push(StreamId(1), &chunk(StreamKind::Stderr, "err\nhalf"), later);
-    assert_eq!(texts(&state), ["err", "out ", "half"]);
+    assert_eq!(texts(&state), ["out ", "err", "half"]);
     state.push(StreamId(1), &chunk(StreamKind::Stdout, "put\n"), later);
-    assert_eq!(texts(&state), ["err", "out put", "half"]);
-    let line = state.current().and_then(|run| run.line(1));
+    assert_eq!(texts(&state), ["out put", "err", "half"]);
+    let line = state.current().and_then(|run| run.line(0));
     assert_eq!(line.map(|line| line.at), Some(now()));
     end(&mut state, 1, Ended::Code(0));
     assert_eq!((texts(&state).len(), state.running()), (3, 0));
@@ -252,6 +252,45 @@ fn saving_proposes_a_name_and_writes_plain_text() {
     });
     assert_eq!(saved, [expected]);
     assert!(toasts(&state.answer(&PromptKind::SaveOutput, " ")));
+}
+
+#[test]
+fn lines_stand_where_their_first_byte_came() {
+    let mut state = with("age? ");
+    let error = |text: &str| chunk(StreamKind::Stderr, text);
+    state.push(StreamId(1), &error("Traceback\n  File"), now());
+    assert_eq!(texts(&state), ["age? ", "Traceback", "  File"]);
+    // The open line goes on where it is, and then ends; what follows is below.
+    let out = |text: &str| chunk(StreamKind::Stdout, text);
+    state.push(StreamId(1), &out("0"), now());
+    assert_eq!(texts(&state), ["age? 0", "Traceback", "  File"]);
+    state.push(StreamId(1), &out("\rAGE\nlast"), now());
+    assert_eq!(texts(&state), ["AGE? 0", "Traceback", "  File", "last"]);
+    state.push(StreamId(1), &error(" 6\n"), now());
+    let whole = ["AGE? 0", "Traceback", "  File 6", "last"];
+    assert_eq!(texts(&state), whole);
+    end(&mut state, 1, Ended::Code(1));
+    assert_eq!(texts(&state), whole);
+}
+
+#[test]
+fn what_is_not_kept_here_is_not_passed_over_in_silence() {
+    let mut state = with(&(numbered(12_000) + "the last\n"));
+    let intents = state.answer(&PromptKind::SearchOutput, "nowhere");
+    let words = "`nowhere` is not in the last 10 000 of 12 001 lines; `sandtop output x1` has what was kept of all.";
+    assert_eq!(intents, [Intent::Toast(Tone::Plain, words.to_owned())]);
+    let asked = act(&mut state, &[Action::SaveOutput]);
+    let label = "Save the last 10 000 of 12 001 lines to";
+    assert!(
+        matches!(asked.as_slice(), [Intent::Ask(prompt)] if prompt.label == label),
+        "{asked:?}"
+    );
+    let saved = state.answer(&PromptKind::SaveOutput, "out.txt");
+    let words = "Only the last 10 000 of 12 001 lines are saved";
+    assert!(
+        matches!(saved.as_slice(), [Intent::Effect(_), Intent::Toast(_, text)] if text.starts_with(words)),
+        "{saved:?}"
+    );
 }
 
 #[test]

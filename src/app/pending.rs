@@ -81,6 +81,14 @@ impl PendingSet {
         self.under_way.remove(&id)
     }
 
+    /// Gives up the replies for some purpose; false if there are none to come.
+    pub fn forget(&mut self, purpose: &ReplyTo) -> bool {
+        let before = self.under_way.len();
+        self.under_way
+            .retain(|_, pending| pending.reply_to != *purpose);
+        self.under_way.len() < before
+    }
+
     /// Notes how far a request is.
     pub fn progress(&mut self, id: RequestId, mut progress: Progress) {
         if let Some(pending) = self.under_way.get_mut(&id) {

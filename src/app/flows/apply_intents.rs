@@ -1,7 +1,7 @@
 //! Does what panes and overlays want.
 
 use super::navigate::focus;
-use super::{compare_runs, copies, edit_file, foreign_runs, run_again, run_program};
+use super::{compare_runs, copies, edit_file, foreign_runs, run_again, run_program, shell};
 use crate::app::intent::{Intent, PromptKind, ReplyTo};
 use crate::app::msg::SnippetOp;
 use crate::app::overlays::prompt::PromptState;
@@ -45,6 +45,7 @@ pub(crate) fn apply(state: &mut AppState, intent: Intent) -> Vec<Effect> {
         Intent::ShowRun(run) => foreign_runs::show(state, &run),
         Intent::RunAgain(run) => run_again::run_again(state, *run),
         Intent::CompareRuns(pair) => compare_runs::begin(state, *pair),
+        Intent::CloseShell(stream) => shell::end_shell(state, stream),
         Intent::Answer(kind, text) => answer(state, &kind, &text),
         silent => {
             apply_silently(state, silent);

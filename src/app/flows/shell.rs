@@ -7,10 +7,11 @@ use super::navigate::focus;
 use super::select::selected_running;
 use crate::app::intent::ReplyTo;
 use crate::app::panes::shell::ShellState;
-use crate::app::{AppState, Effect, Mode, Pane, Tone};
+use crate::app::{AppState, Effect, Intent, Mode, Pane, Tone};
 use crate::domain::{ExecEnd, ExecSpec, StdinMode, StreamId};
 use crate::keymap::Key;
 use crate::protocol::{Command, Failure};
+use crate::text::safe_line;
 
 /// Prefers bash, but works where there is only sh.
 const LOGIN_SHELL: &str = "if command -v bash >/dev/null 2>&1; then exec bash; else exec sh; fi";
@@ -93,18 +94,28 @@ fn send_pieces(state: &mut AppState, stream: StreamId, pieces: Vec<Bytes>) -> Ve
         .collect()
 }
 
-/// Closes the shell on screen; a living one is ended.
+/// Closes the shell on screen; a living one ends with what runs in it, so that is asked about.
 pub(crate) fn close_shell(state: &mut AppState) -> Vec<Effect> {
-    let living = state
-        .shells
-        .current()
-        .filter(|open| !open.over)
-        .map(|open| open.shell.stream);
-    state.shells.close();
+    let Some(open) = state.shells.current().filter(|open| !open.over) else {
+        state.shells.close();
+        state.view.mode = Mode::Nav;
+        return Vec::new();
+    };
+    let (stream, name) = (open.shell.stream, open.shell.sandbox.clone());
+    let row = state.sandboxes.find(&name);
+    let name = row.map_or_else(String::new, |row| safe_line(&row.sandbox.name));
+    let question = format!("End the shell in {name}? What runs in it is ended too.");
+    state.confirm(question, "End", vec![Intent::CloseShell(stream)]);
+    Vec::new()
+}
+
+/// Ends a shell and closes it.
+pub(crate) fn end_shell(state: &mut AppState, stream: StreamId) -> Vec<Effect> {
+    if !state.shells.close_stream(stream) {
+        return Vec::new();
+    }
     state.view.mode = Mode::Nav;
-    living.map_or_else(Vec::new, |stream| {
-        vec![state.submit(Command::Cancel(stream), "ending the shell", ReplyTo::Quiet)]
-    })
+    vec![state.submit(Command::Cancel(stream), "ending the shell", ReplyTo::Quiet)]
 }
 
 /// Takes that a shell has ended.

@@ -62,6 +62,7 @@ pub(crate) fn run(state: &mut AppState, action: Action) -> Vec<Effect> {
         Action::Run | Action::RunOptions | Action::Save => in_editor(state, action),
         Action::ExternalEditor => external(state),
         Action::CancelCopy => copies::call_off(state),
+        Action::Back if state.pending.forget(&ReplyTo::ReapPreview) => Vec::new(),
         other => in_pane(state, other),
     }
 }
@@ -120,10 +121,8 @@ fn toggle_mouse(state: &mut AppState) -> Vec<Effect> {
     vec![Effect::Mouse(state.view.mouse)]
 }
 
+/// Leaves a mode; out of every mode there is nothing to leave, and pressing it once too often must not quit.
 fn leave(state: &mut AppState) -> Vec<Effect> {
-    if state.view.mode == Mode::Nav {
-        return quit(state);
-    }
     state.view.mode = Mode::Nav;
     Vec::new()
 }
@@ -133,19 +132,33 @@ fn interrupt(state: &mut AppState) -> Vec<Effect> {
     if state.view.focus == Pane::Files && copies::count(state) > 0 {
         return copies::call_off(state);
     }
-    let running = state
-        .output
-        .current()
-        .filter(|run| run.is_running() && !run.is_of_others())
-        .map(|run| run.info().stream);
-    match running {
-        Some(stream) => vec![state.submit(
-            Command::Cancel(stream),
-            "cancelling the run",
-            ReplyTo::Quiet,
-        )],
+    match cancel_current(state) {
+        Some(effects) => effects,
         None => quit(state),
     }
+}
+
+/// Cancels the run on screen, if it is ours and goes on.
+fn cancel_current(state: &mut AppState) -> Option<Vec<Effect>> {
+    let current = state.output.current();
+    let running = current.filter(|run| run.is_running() && !run.is_of_others());
+    let stream = running.map(|run| run.info().stream)?;
+    let command = Command::Cancel(stream);
+    Some(vec![state.submit(
+        command,
+        "cancelling the run",
+        ReplyTo::Quiet,
+    )])
+}
+
+/// Copies what is selected in the editor; with nothing selected, the key means what it means elsewhere while a run goes on.
+fn copy_or_cancel(state: &mut AppState) -> Vec<Effect> {
+    if state.editor.current().text.selected().is_none()
+        && let Some(effects) = cancel_current(state)
+    {
+        return effects;
+    }
+    in_editor(state, Action::Copy)
 }
 
 /// Quits; asks only if something would be lost.
@@ -228,6 +241,11 @@ fn in_pane(state: &mut AppState, action: Action) -> Vec<Effect> {
         Pane::Sandboxes if action == Action::Open => return focus(state, Pane::Output),
         Pane::Sandboxes => state.sandboxes.on_action(action, seen.saturating_sub(1)),
         Pane::Editor if action == Action::Open => return edit(state),
+        Pane::Editor if action == Action::Copy => return copy_or_cancel(state),
+        // The list says so while it is empty.
+        Pane::Files if action == Action::Changes && state.sandboxes.all().next().is_none() => {
+            return create(state);
+        }
         Pane::Editor => state.editor.on_action(action),
         Pane::Output => return in_output(state, action, seen),
         Pane::Files => state.files.on_action(action, seen),
@@ -296,3 +314,6 @@ fn is_last_run(state: &AppState, forward: bool) -> bool {
     let current = state.output.current().map(|run| run.info().stream);
     edge.map(|run| run.info().stream) == current
 }
+
+#[cfg(test)]
+mod tests;

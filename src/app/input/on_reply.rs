@@ -104,7 +104,9 @@ fn succeeded(state: &mut AppState, reply_to: ReplyTo, reply: Reply, label: &str)
             state.say(tone, words);
             state.want([packages::request(&state.settings.host)]);
         }
-        (ReplyTo::Reap, Reply::Reaped(found, leftovers)) => reaped(state, found, leftovers),
+        (ReplyTo::Reap | ReplyTo::ReapPreview, Reply::Reaped(found, leftovers)) => {
+            reaped(state, found, leftovers)
+        }
         (ReplyTo::Runs { of, opens }, Reply::Runs(runs)) => show_runs(state, of, opens, runs),
         (ReplyTo::PastEvents, Reply::Events(past)) => remember(state, past),
         (ReplyTo::Images, Reply::Images(images)) => offer_images(state, images),

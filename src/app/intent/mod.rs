@@ -7,7 +7,7 @@ mod run_options;
 use crate::app::geometry::column::Column;
 use crate::app::msg::Effect;
 use crate::code::Language;
-use crate::domain::{Run, SandboxPath, SandboxRef, SandboxSpec};
+use crate::domain::{Run, SandboxPath, SandboxRef, SandboxSpec, StreamId};
 use crate::keymap::Action;
 use crate::protocol::Command;
 
@@ -106,6 +106,8 @@ pub enum Intent {
         /// The text.
         text: String,
     },
+    /// End a shell and close it.
+    CloseShell(StreamId),
     /// Close the editor's current buffer.
     CloseBuffer,
     /// Ask how code is to run, and run it so.

@@ -32,7 +32,9 @@ pub enum ReplyTo {
     },
     /// The story of what happened before.
     PastEvents,
-    /// The preview of reaping.
+    /// The preview of reaping, which opens.
+    ReapPreview,
+    /// Whoever has had sandboxes reaped.
     Reap,
     /// The list of recorded runs.
     Runs {

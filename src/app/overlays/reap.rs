@@ -75,7 +75,7 @@ pub fn request(settings: &Settings) -> Intent {
         host: settings.host.clone(),
         rules: rules(&settings.config.manager),
     };
-    Intent::submit(command, "looking for idle sandboxes", ReplyTo::Reap)
+    Intent::submit(command, "looking for idle sandboxes", ReplyTo::ReapPreview)
 }
 
 /// Puts in words what was reaped.

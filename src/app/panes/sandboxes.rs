@@ -10,12 +10,14 @@ mod tests;
 mod usage;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 pub use crate::app::geometry::column::Column;
 use crate::app::geometry::cursor::ListCursor;
 use crate::app::intent::Intent;
+use crate::describe::standing_word;
 use crate::domain::{EngineEvent, HostName, Phase, ReapStatus, Sample, Sandbox, SandboxRef};
 use crate::keymap::Action;
 use order::{compare, matches};
@@ -134,6 +136,9 @@ impl SandboxesState {
     /// Takes how the sandboxes of a host stand.
     pub fn stand(&mut self, host: &HostName, reap_statuses: Vec<ReapStatus>, now: DateTime<Utc>) {
         self.reap_statuses.replace(host, reap_statuses, now);
+        if matches!(self.column, Column::Idle | Column::Reap | Column::Why) {
+            self.arrange();
+        }
     }
 
     /// Returns how a sandbox stands, if that was told.
@@ -212,8 +217,24 @@ impl SandboxesState {
                 let since = |row: &Row| self.idle_since(row).unwrap_or(DateTime::<Utc>::MAX_UTC);
                 since(b).cmp(&since(a))
             }
+            Column::Reap => self.goes_in(a).cmp(&self.goes_in(b)),
+            Column::Why => self.why(a).cmp(&self.why(b)),
             column => compare(column, a, b),
         }
+    }
+
+    /// Returns the time until a sandbox goes, to sort by; what never goes comes after all others.
+    fn goes_in(&self, row: &Row) -> Duration {
+        let reap_status = self.reap_status(&row.sandbox.reference);
+        let left = reap_status.and_then(ReapStatus::reap_in);
+        left.unwrap_or(Duration::MAX)
+    }
+
+    /// Returns what is wrong or special with a sandbox, to sort by; those with nothing come after all others.
+    fn why(&self, row: &Row) -> (bool, String) {
+        let reap_status = self.reap_status(&row.sandbox.reference);
+        let word = reap_status.and_then(standing_word).unwrap_or_default();
+        (word.is_empty(), word.to_owned())
     }
 
     fn is_shown(&self, row: &Row) -> bool {

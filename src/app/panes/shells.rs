@@ -103,6 +103,21 @@ impl ShellsState {
         next.is_some()
     }
 
+    /// Takes a shell away; false if it is gone.
+    pub fn close_stream(&mut self, stream: StreamId) -> bool {
+        let at = self
+            .open
+            .iter()
+            .position(|open| open.shell.stream == stream);
+        let Some(at) = at else { return false };
+        let shown = self.shown.replace(at);
+        self.close();
+        if let Some(shown) = shown.filter(|shown| *shown != at) {
+            self.shown = Some(shown - usize::from(shown > at));
+        }
+        true
+    }
+
     /// Takes the shell on screen away.
     pub fn close(&mut self) {
         if let Some(at) = self.shown.filter(|at| *at < self.open.len()) {

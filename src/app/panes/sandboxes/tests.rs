@@ -120,3 +120,55 @@ fn the_selection_stays_on_its_sandbox() {
     app.list(vec![sandbox("0"), sandbox("a"), sandbox("b"), sandbox("c")]);
     assert_eq!(selected(&app), before);
 }
+
+#[test]
+fn times_and_reasons_are_sorted_by_what_is_shown() {
+    use crate::domain::{Belongs, Facts, LastEnd, ReapStatus, Reason, Spared, Usage, Verdict};
+    let mut app = three();
+    let stands = |name: &str, left: Option<u64>, why: Option<&str>| ReapStatus {
+        sandbox: reference(name),
+        facts: Facts {
+            usage: Usage::Idle(Duration::ZERO),
+            belongs: Belongs::Us,
+            pinned: left.is_none(),
+            paused: false,
+            changing: false,
+        },
+        verdict: left.map_or(Verdict::Keep(Spared::Pinned), |left| {
+            Verdict::Later(Reason::Idle, Duration::from_secs(left))
+        }),
+        last_end: why.map(|cause| LastEnd {
+            cause: cause.to_owned(),
+            run: "r".to_owned(),
+            at: start(),
+            exit_code: None,
+        }),
+        pids_refused_at: None,
+        death: None,
+    };
+    let all = |c_left| {
+        let reap_statuses = vec![
+            stands("a", None, Some("timeout")),
+            stands("b", Some(50), None),
+            stands("c", Some(c_left), Some("oom")),
+        ];
+        let host = crate::app::testing::host();
+        crate::protocol::Event::ReapStatuses {
+            host,
+            reap_statuses,
+        }
+    };
+    app.engine(all(9));
+    while app.state.sandboxes.column != Column::Reap {
+        app.keys("o");
+    }
+    assert_eq!(names(&app), ["c", "b", "a"]);
+    app.engine(all(90));
+    assert_eq!(names(&app), ["b", "c", "a"], "the order follows the times");
+    app.keys("O");
+    assert_eq!(names(&app), ["a", "c", "b"]);
+    while app.state.sandboxes.column != Column::Why {
+        app.keys("o");
+    }
+    assert_eq!(names(&app), ["c", "a", "b"]);
+}

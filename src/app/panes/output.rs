@@ -2,6 +2,7 @@
 
 mod feed;
 mod keys;
+mod line;
 mod others;
 mod run;
 mod search;
@@ -17,7 +18,8 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-pub use run::{Hold, MOST_BYTES, MOST_LINES, OutputLine, Run, RunInfo, dropped_note};
+pub use line::OutputLine;
+pub use run::{Hold, MOST_BYTES, MOST_LINES, Run, RunInfo, dropped_note};
 pub use search::Search;
 pub use status::{ReapStatus, RunStatus};
 pub use tabs::{tab_text, took};

@@ -5,22 +5,21 @@ mod intents;
 mod order;
 mod pause_all;
 mod reap_statuses;
+mod sorting;
 #[cfg(test)]
 mod tests;
 mod usage;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 pub use crate::app::geometry::column::Column;
 use crate::app::geometry::cursor::ListCursor;
 use crate::app::intent::Intent;
-use crate::describe::standing_word;
 use crate::domain::{EngineEvent, HostName, Phase, ReapStatus, Sample, Sandbox, SandboxRef};
 use crate::keymap::Action;
-use order::{compare, matches};
+use order::matches;
 use reap_statuses::{ReapStatuses, Use};
 use usage::Usage;
 
@@ -208,33 +207,6 @@ impl SandboxesState {
             self.wanted = None;
         }
         self.cursor.clamp(self.order.len(), self.height);
-    }
-
-    fn compare(&self, a: &Row, b: &Row) -> std::cmp::Ordering {
-        match self.column {
-            // Idle for long means used long ago; what is busy is not idle at all.
-            Column::Idle => {
-                let since = |row: &Row| self.idle_since(row).unwrap_or(DateTime::<Utc>::MAX_UTC);
-                since(b).cmp(&since(a))
-            }
-            Column::Reap => self.goes_in(a).cmp(&self.goes_in(b)),
-            Column::Why => self.why(a).cmp(&self.why(b)),
-            column => compare(column, a, b),
-        }
-    }
-
-    /// Returns the time until a sandbox goes, to sort by; what never goes comes after all others.
-    fn goes_in(&self, row: &Row) -> Duration {
-        let reap_status = self.reap_status(&row.sandbox.reference);
-        let left = reap_status.and_then(ReapStatus::reap_in);
-        left.unwrap_or(Duration::MAX)
-    }
-
-    /// Returns what is wrong or special with a sandbox, to sort by; those with nothing come after all others.
-    fn why(&self, row: &Row) -> (bool, String) {
-        let reap_status = self.reap_status(&row.sandbox.reference);
-        let word = reap_status.and_then(standing_word).unwrap_or_default();
-        (word.is_empty(), word.to_owned())
     }
 
     fn is_shown(&self, row: &Row) -> bool {

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::run::OutputLine;
+use super::line::OutputLine;
 use crate::domain::StreamKind;
 use crate::text::{LineParser, Ring, StyledLine};
 

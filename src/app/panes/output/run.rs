@@ -1,18 +1,18 @@
 //! One run: its output so far, how it stands, and which part of it is looked at.
 
 use std::borrow::Cow;
-use std::mem::size_of;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
 use super::feed::Feed;
+use super::line::OutputLine;
 use super::select::Selection;
 use super::status::RunStatus;
 use super::view::Spot;
 use crate::domain::{ExecEnd, ExecId, OutputChunk, SandboxRef, Source, StreamId, StreamKind};
 use crate::protocol::Failure;
-use crate::text::{Ring, StyledLine, Weigh, human, safe_line};
+use crate::text::{Ring, human, safe_line};
 
 /// The lines of a run that are kept.
 pub const MOST_LINES: usize = 10_000;
@@ -46,23 +46,6 @@ pub struct RunInfo {
     pub title: String,
     /// Since when.
     pub started: DateTime<Utc>,
-}
-
-/// A line with where and when it came.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OutputLine {
-    /// The text and its looks.
-    pub line: StyledLine,
-    /// Where it was written.
-    pub stream: StreamKind,
-    /// When its first byte came.
-    pub at: DateTime<Utc>,
-}
-
-impl Weigh for OutputLine {
-    fn weight(&self) -> usize {
-        size_of::<Self>() + self.line.text.len() + size_of_val(&*self.line.runs)
-    }
 }
 
 /// One run with its output.

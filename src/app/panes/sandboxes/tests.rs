@@ -1,5 +1,7 @@
 //! The list: order, filter and columns, by keys.
 
+use std::time::Duration;
+
 use chrono::TimeDelta;
 
 use super::*;

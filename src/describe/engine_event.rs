@@ -61,8 +61,7 @@ fn code(exit_code: Option<i64>) -> String {
 fn exec(command: &str, status: Option<&str>, exit_code: Option<i64>) -> String {
     let end = match (status, exit_code) {
         (None, None) => String::new(),
-        (None, Some(_)) => format!(": {}", code(exit_code)),
-        (Some("nonzero"), _) => format!(": {}", code(exit_code)),
+        (None | Some("nonzero"), _) => format!(": {}", code(exit_code)),
         (Some(status), _) => format!(": {status}"),
     };
     safe_line(format!("{command}{end}"))
@@ -116,7 +115,8 @@ pub fn happening_mood(what: &EngineEventKind) -> Mood {
             exit_code: Some(code),
             ..
         } if *code != 0 => Mood::Warn,
-        EngineEventKind::Exec {
+        EngineEventKind::RunEnded { status, .. }
+        | EngineEventKind::Exec {
             status: Some(status),
             ..
         } => run_mood(status),
@@ -124,7 +124,6 @@ pub fn happening_mood(what: &EngineEventKind) -> Mood {
             exit_code: Some(code),
             ..
         } if *code != 0 => Mood::Warn,
-        EngineEventKind::RunEnded { status, .. } => run_mood(status),
         EngineEventKind::Death { cause, .. } if cause == "oom" => Mood::Bad,
         EngineEventKind::Killed { .. }
         | EngineEventKind::Died { .. }

@@ -19,9 +19,9 @@ pub fn merge_events(mut all: Vec<EngineEvent>) -> Vec<EngineEvent> {
     for event in all {
         merger.add(event);
     }
-    let mut merged: Vec<EngineEvent> = merger.kept.into_iter().flatten().collect();
-    merged.sort_by_key(|event| event.at);
-    merged
+    let mut kept: Vec<EngineEvent> = merger.kept.into_iter().flatten().collect();
+    kept.sort_by_key(|event| event.at);
+    kept
 }
 
 /// What is kept so far, and where in it the unfinished parts are.
@@ -83,12 +83,11 @@ impl Merger {
         };
         let key = (event.sandbox.clone(), exec);
         let known = self.execs.get(&key).copied();
-        match self.at(known) {
-            Some(known) => complete(known, event),
-            None => {
-                let index = self.keep(event);
-                self.execs.insert(key, index);
-            }
+        if let Some(known) = self.at(known) {
+            complete(known, event);
+        } else {
+            let index = self.keep(event);
+            self.execs.insert(key, index);
         }
     }
 

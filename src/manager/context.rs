@@ -326,8 +326,8 @@ mod tests {
         };
         let here = host();
         let slow = context.tell_list(&here, list(9));
-        let (_, last) = tokio::join!(slow, resume);
-        last.expect("a list");
+        let (_, newer) = tokio::join!(slow, resume);
+        newer.expect("a list");
         let mut phases = Vec::new();
         while let Ok(Event::Sandboxes { sandboxes, .. }) = told.try_recv() {
             phases.extend(sandboxes.into_iter().map(|one| one.phase));

@@ -98,8 +98,10 @@ impl<'a> Witness<'a> {
         };
         let at = told.at.unwrap_or_else(Utc::now);
         let intent = self.intent(id, at).await;
-        let mut evidence = Evidence::default();
-        evidence.meant = intent.as_ref().and_then(meant);
+        let mut evidence = Evidence {
+            meant: intent.as_ref().and_then(meant),
+            ..Evidence::default()
+        };
         if evidence.meant.is_none() {
             evidence = self.events(id, at).await;
             evidence.engine_restarted = self.host.engine.restarted_since(at).await.unwrap_or(false);

@@ -10,7 +10,7 @@ fn story(place: &Place, name: &str) -> Vec<String> {
     let events = place.json_ok(&["events"]);
     let own = events.as_array().unwrap().iter();
     let own = own.filter(|event| event["name"] == name);
-    own.map(|event| told(event)).collect()
+    own.map(told).collect()
 }
 
 fn told(event: &Value) -> String {
@@ -117,7 +117,7 @@ fn ends_by_other_tools_are_one_event_also_for_followers() {
     let lines: Vec<String> = lines
         .map(|line| told(&serde_json::from_str(line).unwrap()))
         .collect();
-    let lives = [
+    let expected = [
         "created",
         "started",
         "exec ok",
@@ -125,8 +125,8 @@ fn ends_by_other_tools_are_one_event_also_for_followers() {
         "started",
         "death removed_outside",
     ];
-    assert_eq!(lines, lives);
-    assert_eq!(story(&place, &name), lives);
+    assert_eq!(lines, expected);
+    assert_eq!(story(&place, &name), expected);
 }
 
 fn bomb(place: &Place, image: &[&str]) {

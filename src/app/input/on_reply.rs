@@ -105,7 +105,7 @@ fn succeeded(state: &mut AppState, reply_to: ReplyTo, reply: Reply, label: &str)
             state.want([packages::request(&state.settings.host)]);
         }
         (ReplyTo::Reap | ReplyTo::ReapPreview, Reply::Reaped(found, leftovers)) => {
-            reaped(state, found, leftovers)
+            reaped(state, found, leftovers);
         }
         (ReplyTo::Runs { of, opens }, Reply::Runs(runs)) => show_runs(state, of, opens, runs),
         (ReplyTo::PastEvents, Reply::Events(past)) => remember(state, past),

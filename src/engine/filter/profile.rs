@@ -7,7 +7,7 @@
 
 use serde_json::{Value, json};
 
-use super::calls::{DANGEROUS, useful};
+use super::calls::{Call, DANGEROUS, useful};
 use super::{Allowed, CONDITIONS, Condition, NO_SUCH_CALL, NOT_PERMITTED};
 
 #[cfg(target_arch = "aarch64")]
@@ -20,11 +20,12 @@ const ERROR: &str = "SCMP_ACT_ERRNO";
 
 /// Writes the profile, in the form that `HostConfig.SecurityOpt` takes after `seccomp=`.
 pub(in crate::engine) fn profile() -> String {
-    let names = |calls: &mut dyn Iterator<Item = &'static str>| calls.collect::<Vec<_>>();
+    let useful: Vec<&str> = useful().map(Call::name).collect();
+    let dangerous: Vec<&str> = DANGEROUS.iter().copied().map(Call::name).collect();
     let mut rules = vec![
-        json!({"names": names(&mut useful().map(|call| call.name())), "action": ALLOW}),
+        json!({"names": useful, "action": ALLOW}),
         json!({
-            "names": names(&mut DANGEROUS.iter().map(|call| call.name())),
+            "names": dangerous,
             "action": ERROR,
             "errnoRet": NOT_PERMITTED,
         }),
@@ -128,35 +129,45 @@ mod tests {
         assert_eq!(patterns(Allowed::AllBut(&[])), [Bits { mask: 0, value: 0 }]);
     }
 
+    /// As the runtime reads it.
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Profile {
+        default_action: String,
+        default_errno_ret: u16,
+        syscalls: Vec<Rule>,
+    }
+
+    #[derive(serde::Deserialize)]
+    struct Rule {
+        names: Vec<String>,
+        action: String,
+        args: Option<Vec<Value>>,
+    }
+
     #[test]
     fn the_profile_names_every_call_of_the_list_once() {
-        let profile: Value = serde_json::from_str(&profile()).expect("JSON");
-        assert_eq!(profile["defaultAction"], ERROR);
-        let rules = profile["syscalls"].as_array().expect("rules");
-        let names_of = |rule: &Value| -> Vec<String> {
-            let names = rule["names"].as_array().into_iter().flatten();
-            names
-                .filter_map(|name| Some(name.as_str()?.to_owned()))
-                .collect()
-        };
-        let plain = rules.iter().filter(|rule| rule["args"].is_null());
-        let mut names: Vec<String> = plain.flat_map(names_of).collect();
+        let profile: Profile = serde_json::from_str(&profile()).expect("JSON");
+        let default = (profile.default_action.as_str(), profile.default_errno_ret);
+        assert_eq!(default, (ERROR, NO_SUCH_CALL));
+        let rules = profile.syscalls;
+        let plain = rules.iter().filter(|rule| rule.args.is_none());
+        let mut names: Vec<&String> = plain.flat_map(|rule| &rule.names).collect();
         assert_eq!(names.len(), useful().count() + DANGEROUS.len() + 1);
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), useful().count() + DANGEROUS.len() + 1);
         assert!(names.iter().all(|name| !name.contains("SYS_")));
+        let allowing: Vec<&Rule> = rules.iter().filter(|rule| rule.action == ALLOW).collect();
         let allows = |name: &str| {
-            rules
-                .iter()
-                .any(|r| r["action"] == ALLOW && names_of(r).iter().any(|n| n == name))
+            let mut names = allowing.iter().flat_map(|rule| &rule.names);
+            names.any(|one| one == name)
         };
-        assert!(allows("read") && allows("socket") && allows("execve"));
-        assert!(
-            !allows("io_uring_setup")
-                && !allows("ptrace")
-                && !allows("unshare")
-                && !allows("clone3")
-        );
+        for name in ["read", "socket", "execve"] {
+            assert!(allows(name), "{name}");
+        }
+        for name in ["io_uring_setup", "ptrace", "unshare", "clone3"] {
+            assert!(!allows(name), "{name}");
+        }
     }
 }

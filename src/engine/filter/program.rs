@@ -23,7 +23,7 @@ const ERROR: u32 = 0x0005_0000;
 const NOT_PERMITTED: u32 = ERROR | super::NOT_PERMITTED as u32;
 /// The call is not made, and its caller hears that all went well.
 const DONE_NOTHING: u32 = ERROR;
-const NO_MEMORY: u32 = ERROR | 12;
+const NO_MEMORY: u32 = ERROR | 0x0c;
 const NO_SUCH_CALL: u32 = ERROR | super::NO_SUCH_CALL as u32;
 
 /// Where the kernel puts the number, the architecture and the arguments (their lower halves).

@@ -23,9 +23,12 @@ const PTRACE_TRACEME: usize = 0;
 #[cfg(target_arch = "x86_64")]
 const X32: c_long = 0x4000_0000;
 
+/// A call and how it is made; `true` when it went well.
+type Try = (&'static str, fn() -> bool);
+
 /// Everything here, in the order in which it is told.
 pub(super) fn attempts() -> Vec<Attempt<'static>> {
-    let plain: [(&str, fn() -> bool); 16] = [
+    let plain: [Try; 16] = [
         ("io_uring_setup", io_uring),
         ("socket of a hypervisor (AF_VSOCK)", || {
             kernel::make_socket(AF_VSOCK, SOCK_STREAM, 0).is_ok()
@@ -76,7 +79,7 @@ pub(crate) fn open_calls() -> Vec<String> {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn other_worlds() -> Vec<(&'static str, fn() -> bool)> {
+fn other_worlds() -> Vec<Try> {
     vec![
         ("calls of 32 bits", call_of_32_bits),
         ("calls of x32", || {
@@ -86,7 +89,7 @@ fn other_worlds() -> Vec<(&'static str, fn() -> bool)> {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn other_worlds() -> Vec<(&'static str, fn() -> bool)> {
+fn other_worlds() -> Vec<Try> {
     Vec::new()
 }
 
@@ -152,11 +155,7 @@ fn takes_descriptor() -> bool {
     let own = std::process::id() as usize;
     // SAFETY: the argument is a number.
     let process = unsafe { syscall(call::PIDFD_OPEN, own, 0_usize) };
-    process >= 0
-        && succeeds(
-            call::PIDFD_GETFD,
-            [process.unsigned_abs() as usize, 0, 0, 0],
-        )
+    usize::try_from(process).is_ok_and(|process| succeeds(call::PIDFD_GETFD, [process, 0, 0, 0]))
 }
 
 /// Makes a map of the kernel's own machine: kind array, four bytes to four bytes, one of them.

@@ -11,7 +11,8 @@ use bollard::models::{ContainerCreateBody, ContainerCreateResponse};
 use bollard::query_parameters::CreateContainerOptionsBuilder;
 use tokio::sync::RwLock;
 
-use super::Client;
+use super::filter_file::{self, FilterFile};
+use super::{Client, Endpoint};
 
 /// Longest wait for an engine that is still making a container that nobody wants any more.
 const SETTLING: Duration = Duration::from_secs(20);
@@ -21,20 +22,26 @@ const SETTLING: Duration = Duration::from_secs(20);
 pub(super) struct Creating(Arc<RwLock<()>>);
 
 impl Creating {
-    /// Asks for a container. An engine that takes no filter but from a file of its own machine, as Podman does, is asked again
-    /// without ours: then its own is in force, and `inspect` names what that leaves open.
+    /// Asks for a container, once more with the filter in a file if the engine took it for the name of one, and in the end without:
+    /// then its own is in force, and `inspect` names what that leaves open.
     pub(super) async fn container(
         &self,
         client: &Client,
         name: &str,
         body: ContainerCreateBody,
     ) -> Result<ContainerCreateResponse, Error> {
-        match self.request(client, name, body.clone()).await {
-            Err(error) if refuses_filter(&error) => {
-                self.request(client, name, without_filter(body)).await
-            }
-            made => made,
+        let mut made = self.request(client, name, body.clone()).await;
+        if is_about_filter(&made)
+            && matches!(client.endpoint, Endpoint::Unix(_))
+            && let Ok(file) = FilterFile::write()
+        {
+            let body = with_filter(body.clone(), Some(file.option()));
+            made = self.request(client, name, body).await;
         }
+        if is_about_filter(&made) {
+            made = self.request(client, name, with_filter(body, None)).await;
+        }
+        made
     }
 
     /// Sends a request, which goes on when this is dropped.
@@ -66,9 +73,9 @@ impl Creating {
     }
 }
 
-/// Tells whether an engine took the filter for the name of a file.
-fn refuses_filter(error: &Error) -> bool {
-    let Error::DockerResponseServerError { message, .. } = error else {
+/// Tells whether an engine took the filter for the name of a file, or could not read that file.
+fn is_about_filter<T>(made: &Result<T, Error>) -> bool {
+    let Err(Error::DockerResponseServerError { message, .. }) = made else {
         return false;
     };
     ["seccomp profile", "file name too long"]
@@ -76,10 +83,12 @@ fn refuses_filter(error: &Error) -> bool {
         .any(|sign| message.contains(sign))
 }
 
-fn without_filter(mut body: ContainerCreateBody) -> ContainerCreateBody {
+/// Gives it another filter, or none of ours.
+fn with_filter(mut body: ContainerCreateBody, filter: Option<String>) -> ContainerCreateBody {
     let config = body.host_config.as_mut();
     if let Some(options) = config.and_then(|config| config.security_opt.as_mut()) {
-        options.retain(|option| !option.starts_with("seccomp="));
+        options.retain(|option| !option.starts_with(filter_file::OPTION));
+        options.extend(filter);
     }
     body
 }
@@ -91,19 +100,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_engine_that_reads_filters_from_files_is_asked_without_one() {
-        let said = |message: &str| Error::DockerResponseServerError {
-            status_code: 500,
-            message: message.to_owned(),
+    fn an_engine_that_reads_filters_from_files_is_asked_again() {
+        let said = |message: &str| {
+            Err::<(), _>(Error::DockerResponseServerError {
+                status_code: 500,
+                message: message.to_owned(),
+            })
         };
         // What Podman 4.9 and 5 say.
-        assert!(refuses_filter(&said(
+        assert!(is_about_filter(&said(
             "container create: opening seccomp profile failed: open {}"
         )));
-        assert!(refuses_filter(&said(
+        assert!(is_about_filter(&said(
             "open {\"defaultAction\": …: file name too long"
         )));
-        assert!(!refuses_filter(&said("no such image")));
+        assert!(!is_about_filter(&said("no such image")));
         let options = ["no-new-privileges:true", "seccomp={}"].map(str::to_owned);
         let body = ContainerCreateBody {
             host_config: Some(HostConfig {
@@ -112,9 +123,13 @@ mod tests {
             }),
             ..ContainerCreateBody::default()
         };
-        let left = without_filter(body)
-            .host_config
-            .and_then(|c| c.security_opt);
-        assert_eq!(left, Some(vec!["no-new-privileges:true".to_owned()]));
+        let options = |filter: Option<String>| {
+            let config = with_filter(body.clone(), filter).host_config;
+            config.and_then(|config| config.security_opt)
+        };
+        let plain = "no-new-privileges:true".to_owned();
+        assert_eq!(options(None), Some(vec![plain.clone()]));
+        let file = "seccomp=/tmp/f".to_owned();
+        assert_eq!(options(Some(file.clone())), Some(vec![plain, file]));
     }
 }

@@ -6,13 +6,13 @@ use bollard::models::{
     ContainerInspectResponse, ContainerState, ContainerStateStatusEnum, HostConfig,
 };
 
-use super::{Client, capabilities, convert};
+use super::{Client, capabilities, convert, filter_file};
 use crate::domain::{
     Access, Death, Details, EngineKind, HostName, Limits, MountInfo, Phase, Posture, Sandbox,
     SandboxId, SandboxRef,
 };
 use crate::engine::guest::Guests;
-use crate::engine::{Result, filter, host_mounts, posture};
+use crate::engine::{Result, host_mounts, posture};
 
 /// Tells everything about a sandbox.
 pub(super) async fn details(
@@ -161,10 +161,10 @@ fn posture(
 fn seccomp(config: &HostConfig, options: &[String]) -> String {
     let given = options
         .iter()
-        .find_map(|option| option.strip_prefix("seccomp="));
+        .find_map(|option| option.strip_prefix(filter_file::OPTION));
     match given {
         Some("unconfined") => "none",
-        Some(profile) if profile == filter::profile() => posture::DEFAULT_FILTER,
+        Some(given) if filter_file::is_ours(given) => posture::DEFAULT_FILTER,
         Some(_) => "custom",
         None if config.privileged == Some(true) => "none",
         None => "engine",

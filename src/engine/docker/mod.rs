@@ -10,6 +10,7 @@ mod creating;
 mod doctor;
 mod endpoint;
 mod events;
+mod filter_file;
 mod foreign;
 #[cfg(test)]
 mod fuzz;

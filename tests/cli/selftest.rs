@@ -75,6 +75,46 @@ fn a_docker_sandbox_is_what_it_is_said_to_be() {
     assert_eq!(place.belongings(), Vec::<String>::new());
 }
 
+/// An image that is gone in the end.
+struct Image<'a>(&'a Place, String);
+
+impl Drop for Image<'_> {
+    fn drop(&mut self) {
+        self.0.docker_says(&["rmi", "-f", &self.1]);
+    }
+}
+
+/// Makes an image that brings a folder which everybody may write to, without a limit: no profile asks for that.
+fn image_with_volume(place: &Place) -> Image<'_> {
+    let (image, container) = (place.name("sandtop-test/volume"), place.name("volume"));
+    let make = ["sh", "-c", "mkdir -m 777 /data"];
+    let run = ["run", "--name", &container, &busybox()];
+    place.docker_says(&[&run[..], &make].concat());
+    let image = Image(place, image);
+    place.docker_says(&["commit", "--change", "VOLUME /data", &container, &image.1]);
+    place.docker_says(&["rm", "-f", &container]);
+    image
+}
+
+#[test]
+#[ignore = "needs Docker: tests/run"]
+fn a_gap_that_nobody_named_is_a_failure() {
+    let place = small(Place::docker(), &busybox());
+    let image = image_with_volume(&place);
+    let ran = selftest(&place, &["--image", &image.1]).exits(1);
+    let found = ran.json();
+    assert_eq!(found["ok"], false);
+    let measures = found["measures"].as_array().expect("measures").iter();
+    let gaps = measures.filter(|one| one["finding"] == "gap");
+    let gaps: Vec<_> = gaps
+        .map(|one| (&one["measure"], &one["effective"]))
+        .collect();
+    assert_eq!(gaps, [(&"writable mounts".into(), &"/data".into())]);
+    let told = place.run(&["selftest", "--profile", "small", "--image", &image.1]);
+    assert!(told.exits(1).text().contains("GAP"));
+    assert_eq!(place.belongings(), Vec::<String>::new());
+}
+
 #[test]
 fn an_interrupted_trial_leaves_nothing() {
     let place = small(Place::local(), "host");

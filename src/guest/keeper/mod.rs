@@ -272,6 +272,7 @@ impl Keeper {
     }
 
     fn reap(&mut self) {
+        let mut abandoned = Vec::new();
         while let Wait::Ended(child) = sys::reap() {
             let pid = i32::try_from(child.pid).unwrap_or(0);
             if pid == self.init {
@@ -279,8 +280,9 @@ impl Keeper {
             }
             let clients = self.clients.iter_mut();
             clients.for_each(|client| client.report_exit(pid, child.status));
-            self.exec_ended(pid, child.status);
+            abandoned.extend(self.take_abandoned(pid, child.status));
         }
+        self.end_abandoned(&abandoned);
     }
 
     fn signal_init(&self, signal: i32) {

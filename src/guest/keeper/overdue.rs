@@ -55,13 +55,16 @@ impl WatchedExec {
 }
 
 impl Keeper {
-    /// Notes that a guest has ended. One that was killed has left what it watched over.
-    pub(super) fn exec_ended(&mut self, guest: i32, status: i32) {
+    /// Notes that a guest has ended, and returns its command if it was killed: it has left what it watched over.
+    pub(super) fn take_abandoned(&mut self, guest: i32, status: i32) -> Option<WatchedExec> {
         let mut ended = self.execs.extract_if(.., |exec| exec.guest == guest);
-        if let Some(exec) = ended.next()
-            && status & BY_SIGNAL != 0
-        {
-            exec.kill();
+        ended.next().filter(|_| status & BY_SIGNAL != 0)
+    }
+
+    /// Ends what killed guests have left; with the sandbox itself, the kernel ends it all.
+    pub(super) fn end_abandoned(&self, abandoned: &[WatchedExec]) {
+        if self.init != 0 {
+            abandoned.iter().for_each(WatchedExec::kill);
         }
     }
 

@@ -292,6 +292,7 @@ fn manager_options(config: &Config, source: Source, store: Store) -> Options {
     Options {
         max_sandboxes: config.manager.max_sandboxes,
         copy_limit: config.manager.copy_limit,
+        max_detached: config.manager.max_detached,
         reap_foreign: config.adopt.reap,
         measures_disk: config.guards.on(domain::Guarded::Disk).is_some(),
         deps: config.deps.clone(),

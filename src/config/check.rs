@@ -23,7 +23,7 @@ const MOST_CPUS: f64 = 512.0;
 /// Longer waits only lead to overflows.
 const YEAR: u64 = 365 * 24 * 3600;
 const HOURS_OF_TEN_YEARS: u64 = 10 * 365 * 24;
-const MOST_SANDBOXES: u64 = 100_000;
+const MOST_AT_ONCE: u64 = 100_000;
 
 /// Trees that a work directory would hide or lie in.
 const KEPT_TREES: [&str; 6] = ["/tmp", "/proc", "/sys", "/dev", "/.sandtop", "/run/sandtop"];
@@ -230,13 +230,13 @@ pub(super) fn hours(count: u64) -> Result<Duration, String> {
     Ok(Duration::from_hours(count))
 }
 
-/// Reads how many sandboxes there may be.
-pub(super) fn max_sandboxes(count: u64) -> Result<usize, String> {
+/// Reads how many sandboxes, or runs in one, there may be.
+pub(super) fn count(count: u64) -> Result<usize, String> {
     match count {
         0 => Err("`0` is too few; use 1 or more".to_owned()),
-        1..=MOST_SANDBOXES => usize::try_from(count).map_err(|error| error.to_string()),
+        1..=MOST_AT_ONCE => usize::try_from(count).map_err(|error| error.to_string()),
         _ => Err(format!(
-            "`{count}` is too many; use {MOST_SANDBOXES} or fewer"
+            "`{count}` is too many; use {MOST_AT_ONCE} or fewer"
         )),
     }
 }

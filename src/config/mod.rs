@@ -115,6 +115,8 @@ pub struct Profile {
 pub struct ManagerSettings {
     /// Sandboxes at once.
     pub max_sandboxes: usize,
+    /// Detached runs at once in each.
+    pub max_detached: usize,
     /// When an unused one is removed; `None` keeps it for ever.
     pub idle_timeout: Option<Duration>,
     /// When an unused one is removed whose owner died.

@@ -64,6 +64,7 @@ pub(super) struct RawSandbox {
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawManager {
     pub(super) max_sandboxes: Option<u64>,
+    pub(super) max_detached: Option<u64>,
     pub(super) idle_timeout: Option<u64>,
     pub(super) orphan_timeout: Option<u64>,
     pub(super) idle_action: Option<String>,
@@ -216,6 +217,7 @@ impl RawManager {
     fn over(self, base: Self) -> Self {
         Self {
             max_sandboxes: self.max_sandboxes.or(base.max_sandboxes),
+            max_detached: self.max_detached.or(base.max_detached),
             idle_timeout: self.idle_timeout.or(base.idle_timeout),
             orphan_timeout: self.orphan_timeout.or(base.orphan_timeout),
             idle_action: self.idle_action.or(base.idle_action),

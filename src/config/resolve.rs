@@ -122,7 +122,8 @@ fn folder_or(text: &str, home: Option<&Path>, otherwise: &Path) -> Result<PathBu
 
 fn manager(raw: &RawManager, at: &KeyPath) -> Result<ManagerSettings, BadValue> {
     Ok(ManagerSettings {
-        max_sandboxes: at.read("max_sandboxes", raw.max_sandboxes, check::max_sandboxes)?,
+        max_sandboxes: at.read("max_sandboxes", raw.max_sandboxes, check::count)?,
+        max_detached: at.read("max_detached", raw.max_detached, check::count)?,
         idle_timeout: at.read("idle_timeout", raw.idle_timeout, check::seconds_or_none)?,
         orphan_timeout: at.read("orphan_timeout", raw.orphan_timeout, check::seconds)?,
         idle_action: at.read("idle_action", raw.idle_action.as_deref(), check::grace)?,

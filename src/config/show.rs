@@ -63,6 +63,7 @@ impl Config {
 fn raw_manager(manager: &ManagerSettings) -> RawManager {
     RawManager {
         max_sandboxes: Some(manager.max_sandboxes as u64),
+        max_detached: Some(manager.max_detached as u64),
         idle_timeout: Some(manager.idle_timeout.as_ref().map_or(0, Duration::as_secs)),
         orphan_timeout: Some(manager.orphan_timeout.as_secs()),
         idle_action: Some(

@@ -86,12 +86,7 @@ fn explain(program: &str, error: &io::Error) -> (i32, String) {
     match error.kind() {
         io::ErrorKind::NotFound => (127, format!("{program}: command not found")),
         io::ErrorKind::PermissionDenied => (126, format!("{program}: permission denied")),
-        io::ErrorKind::WouldBlock => (
-            126,
-            format!(
-                "{program}: the process limit of the sandbox is reached; `sandtop restart` ends what runs there"
-            ),
-        ),
+        io::ErrorKind::WouldBlock => (126, wire::no_room_text(program)),
         _ => (126, format!("{program}: cannot be executed: {error}")),
     }
 }

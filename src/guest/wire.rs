@@ -24,7 +24,7 @@ pub use call::{Call, ExecCall, TriedLimits};
 pub use journal::{JOURNAL, JournalEvent, JournalLine};
 pub use keeper::{
     GuestStreams, KEEPER_DEATH, KEEPER_LOCK, KEEPER_SOCKET, KeeperAnswer, KeeperRequest,
-    REFUSED_PAUSED, RunRequest, StartReport,
+    REFUSED_NO_ROOM, REFUSED_PAUSED, RunRequest, StartReport,
 };
 pub use records::{
     DATA_HEAD, DATA_PIECE, Decoder, Entry, EntryKind, Record, data_head, end_bytes, entry_bytes,
@@ -85,6 +85,12 @@ fn counter(text: &str, wanted: &str) -> Option<u64> {
     let mut counters = text.lines().filter_map(|line| line.split_once(' '));
     let (_, count) = counters.find(|(word, _)| *word == wanted)?;
     count.trim().parse().ok()
+}
+
+/// Says that a program found no room, and what helps.
+#[must_use]
+pub fn no_room_text(program: &str) -> String {
+    format!("{program}: {REFUSED_NO_ROOM}; `sandtop restart` ends what runs there")
 }
 
 /// Makes the bytes that end a stream; `secret` is known to the engine and the guest only.

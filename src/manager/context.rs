@@ -299,6 +299,7 @@ mod tests {
             },
             measures_disk: false,
             copy_limit: None,
+            max_detached: 9,
             deps: config.deps,
             store: Store::open(None),
         }

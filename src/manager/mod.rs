@@ -28,6 +28,7 @@ mod record;
 mod run;
 mod runs;
 mod selftest;
+mod settle;
 mod slots;
 mod streams;
 mod temporary_sandboxes;
@@ -60,6 +61,8 @@ pub struct Options {
     pub max_sandboxes: usize,
     /// Most bytes of a copy, unless the command says otherwise.
     pub copy_limit: Option<u64>,
+    /// Most detached runs at once in a sandbox.
+    pub max_detached: usize,
     /// The front end, for the record.
     pub source: Source,
     /// May sandboxes of other tools be reaped?

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::alive::{Life, is_alive};
 use super::context::Context;
+use super::settle::settle;
 use super::streams::Stream;
 use crate::domain::{
     ExecEnd, ExecId, ExecSpec, OutputChunk, Run, RunEnd, RunResult, SandboxRef, Spooled,
@@ -44,7 +45,7 @@ impl Record {
     /// Records that a run begins.
     ///
     /// # Errors
-    /// The sandbox is being reaped.
+    /// The sandbox is being reaped, or has as many detached runs as it may.
     pub(super) async fn begin(
         context: &Context,
         stream: &Stream,
@@ -65,10 +66,8 @@ impl Record {
             result: None,
             spooled: Spooled::default(),
         };
-        if let Ok(place) = context.engine_key(&stream.sandbox)
-            && let Some(claim) = begin_unless_claimed(context, place, &run).await
-        {
-            return Err(claim_failure(&run, &claim));
+        if let Ok(place) = context.engine_key(&stream.sandbox) {
+            begin(context, place, &run).await?;
         }
         let limit = store.retention().run_bytes;
         Ok(Self {
@@ -181,23 +180,44 @@ impl Record {
     }
 }
 
-/// Records the beginning of a run; returns the claim of a living reaper that is in its way.
-async fn begin_unless_claimed(context: &Context, place: &str, run: &Run) -> Option<Intent> {
-    let store = &context.options.store;
-    let Begun::Claimed(claim) = context
-        .ok_or_warn(store.begin_run(place, run).await)
-        .await?
-    else {
-        return None;
-    };
-    if is_alive(&claim.by, &context.options.owner) == Life::Alive {
-        return Some(claim);
+/// Records the beginning of a run, if nothing that lives is in its way.
+async fn begin(context: &Context, place: &str, run: &Run) -> Result<(), Failure> {
+    match try_begin(context, place, run).await {
+        None | Some(Begun::Recorded) => return Ok(()),
+        Some(Begun::Claimed(claim))
+            if is_alive(&claim.by, &context.options.owner) == Life::Alive =>
+        {
+            return Err(claim_failure(run, &claim));
+        }
+        Some(Begun::Claimed(_)) => {
+            // The reaper was killed; what it claimed is free, and the run is not to be lost.
+            let desisted = context.options.store.desist(place, &run.sandbox.id).await;
+            context.ok_or_warn(desisted).await;
+        }
+        // Some of them may have ended with whoever held them.
+        Some(Begun::Full) => settle(context, context.host(&run.sandbox.host)?).await,
     }
-    // The reaper was killed; what it claimed is free, and the run is not to be lost.
-    let desisted = store.desist(place, &run.sandbox.id).await;
-    context.ok_or_warn(desisted).await;
-    context.ok_or_warn(store.begin_run(place, run).await).await;
-    None
+    match try_begin(context, place, run).await {
+        Some(Begun::Full) => Err(full_failure(run, context.options.max_detached)),
+        _ => Ok(()),
+    }
+}
+
+async fn try_begin(context: &Context, place: &str, run: &Run) -> Option<Begun> {
+    let options = &context.options;
+    let begun = options.store.begin_within(place, run, options.max_detached);
+    let begun = begun.await;
+    context.ok_or_warn(begun).await
+}
+
+fn full_failure(run: &Run, most: usize) -> Failure {
+    let words = format!(
+        "{} has {most} detached runs already, which is the most",
+        run.name
+    );
+    Failure::new(FailureKind::Refused, words).with_hint(
+        "wait for one of them, end one with `sandtop cancel`, or raise max_detached in [manager]",
+    )
 }
 
 fn claim_failure(run: &Run, claim: &Intent) -> Failure {

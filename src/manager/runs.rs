@@ -1,20 +1,18 @@
 //! Recorded runs: listed, read, cancelled and brought to their true end, whatever process holds them.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use bytes::Bytes;
 use chrono::Utc;
 use tokio::time::Instant;
 
+use super::Host;
 use super::context::Context;
+use super::settle::settle;
 use super::streams::StreamTask;
-use super::{Host, alive};
 use crate::domain::{
-    Ended, ExecEnd, ExecId, Execs, HostName, OutputChunk, Run, RunEnd, RunResult, SandboxId,
-    StreamId,
+    Ended, ExecEnd, ExecId, HostName, OutputChunk, Run, RunEnd, RunResult, StreamId,
 };
-use crate::engine::EngineError;
 use crate::protocol::{Event, Failure, FailureKind, Reply, RunFilter, Upto};
 use crate::store::{Found, Piece, Reader};
 
@@ -24,8 +22,6 @@ const LOOK: Duration = Duration::from_millis(60);
 const LAZY_LOOK: Duration = Duration::from_millis(400);
 /// How long a cancelled run gets to be recorded as ended by the process that holds it.
 const LAST_WORDS: Duration = Duration::from_secs(8);
-/// Longest wait for a sandbox to tell about its execs.
-const ASKING: Duration = Duration::from_secs(10);
 
 /// Lists runs, the newest first.
 pub(super) async fn list(
@@ -216,54 +212,4 @@ fn end_of(run: &Run) -> (ExecEnd, Duration) {
         ..ExecEnd::bare(ended)
     };
     (end, result.took)
-}
-
-/// Gives runs whose holders are gone their true end, as far as their sandboxes tell it.
-pub(super) async fn settle(context: &Context, host: &Host) {
-    let store = &context.options.store;
-    let filter = RunFilter {
-        sandbox: None,
-        under_way: true,
-        limit: 1000,
-    };
-    let open = context
-        .ok_or_warn(store.runs(&host.engine_key, &filter).await)
-        .await;
-    let mut asked: HashMap<SandboxId, Option<Result<Execs, EngineError>>> = HashMap::new();
-    for run in open.unwrap_or_default() {
-        if alive::is_alive(&run.owner, &context.options.owner) != alive::Life::Dead {
-            continue;
-        }
-        let sandbox = run.sandbox.id.clone();
-        if !asked.contains_key(&sandbox) {
-            let answer = tokio::time::timeout(ASKING, host.engine.execs(&sandbox)).await;
-            asked.insert(sandbox.clone(), answer.ok());
-        }
-        let Some(Some(answer)) = asked.get(&sandbox) else {
-            continue;
-        };
-        if let Some(result) = true_end(&run, answer) {
-            let ended = store.end_run(&run.id, &result, None).await;
-            context.ok_or_warn(ended).await;
-        }
-    }
-}
-
-/// Finds the end of a run in what its sandbox tells; `None` while it runs or cannot be known.
-fn true_end(run: &Run, answer: &Result<Execs, EngineError>) -> Option<RunResult> {
-    let lost = || RunResult::bare(RunEnd::Ended(Ended::Lost), run.started_at, Utc::now());
-    let execs = match answer {
-        Ok(execs) => execs,
-        // The sandbox is gone or does not run, so neither does anything in it.
-        Err(error) if matches!(error.kind, FailureKind::NotFound | FailureKind::Conflict) => {
-            return Some(lost());
-        }
-        Err(_) => return None,
-    };
-    if let Some((_, end, at)) = execs.ended.iter().find(|(id, _, _)| *id == run.id) {
-        let took = (*at - run.started_at).to_std().unwrap_or_default();
-        return Some(RunResult::of(end, *at, took));
-    }
-    let runs = execs.running.contains(&run.id);
-    (!runs).then(lost)
 }

@@ -7,8 +7,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::alive::{self, Life};
 use super::context::Context;
+use super::settle::settle;
 use super::uses_by_others::UsesByOthers;
-use super::{Host, deaths, runs, uses_by_others};
+use super::{Host, deaths, uses_by_others};
 use crate::domain::{
     Belongs, Facts, Owner, OwnerKind, Phase, ReapRules, ReapStatus, Sandbox, SandboxId, SandboxRef,
     Usage, judge,
@@ -42,7 +43,7 @@ impl UsageSnapshot {
         let (sandboxes, past, ()) = tokio::join!(
             host.list(),
             uses_by_others::past_events(host, since),
-            runs::settle(context, host)
+            settle(context, host)
         );
         let sandboxes = sandboxes?;
         context.remember(&sandboxes);
@@ -53,7 +54,7 @@ impl UsageSnapshot {
 
     /// Looks at the record again, and believes what the engine told before.
     pub(super) async fn renewed(self, context: &Context, host: &Host) -> Self {
-        runs::settle(context, host).await;
+        settle(context, host).await;
         Self::on_record(context, host, self.sandboxes, self.others).await
     }
 

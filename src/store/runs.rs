@@ -25,6 +25,8 @@ pub enum Begun {
     Recorded,
     /// The sandbox is being reaped; a run would be lost.
     Claimed(Intent),
+    /// As many detached runs go on in the sandbox as may.
+    Full,
 }
 
 /// What looking for a run by the start of its id brought.
@@ -44,8 +46,21 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub async fn begin_run(&self, place: &str, run: &Run) -> Result<Begun, Failure> {
+        self.begin_within(place, run, usize::MAX).await
+    }
+
+    /// Records that a run begins unless `most` detached ones go on in its sandbox and it would be another.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub async fn begin_within(
+        &self,
+        place: &str,
+        run: &Run,
+        most: usize,
+    ) -> Result<Begun, Failure> {
         let (place, run) = (place.to_owned(), run.clone());
-        let begun = self.ask(move |db| begin(db, &place, &run)).await;
+        let begun = self.ask(move |db| begin(db, &place, &run, most)).await;
         // What is added makes room necessary; and while a run starts, there is time for it.
         self.tidy();
         begun
@@ -155,16 +170,25 @@ fn texts(
     rows.collect()
 }
 
-fn begin(db: &Connection, place: &str, run: &Run) -> rusqlite::Result<Begun> {
+fn begin(db: &Connection, place: &str, run: &Run, most: usize) -> rusqlite::Result<Begun> {
     let turn = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
     let keys = [place, run.sandbox.id.as_str()].map(str::to_owned);
     let intent = intent_of(&turn, &keys)?;
     if let Some(claim) = intent.filter(Intent::is_claim) {
         return Ok(Begun::Claimed(claim));
     }
+    if run.tie == Tie::Detached && detached_under_way(&turn, &keys)? >= most as u64 {
+        return Ok(Begun::Full);
+    }
     insert(&turn, place, run)?;
     turn.commit()?;
     Ok(Begun::Recorded)
+}
+
+fn detached_under_way(db: &Connection, keys: &[String; 2]) -> rusqlite::Result<u64> {
+    let sql = "SELECT count(*) FROM runs WHERE place = ?1 AND sandbox = ?2 AND detached AND status IS NULL";
+    db.query_row(sql, [&keys[0], &keys[1]], |row| row.get(0))
+        .map(count)
 }
 
 fn last_ends(db: &Connection, place: &str) -> rusqlite::Result<HashMap<SandboxId, LastEnd>> {

@@ -236,3 +236,73 @@ fn a_broken_store_costs_the_record_and_nothing_else() {
     });
     assert_eq!(set_aside.count(), 1);
 }
+
+#[test]
+fn detached_runs_of_a_sandbox_have_a_cap() {
+    let place = Place::local().configured("[manager]\nmax_detached = 2\n");
+    let name = place.sandbox_of("host", &[]);
+    let first = detach(&place, &name, &[], "sleep 60");
+    detach(&place, &name, &[], "sleep 60");
+    let more = ["exec", &name, "--detach", "--", "sleep", "60"];
+    let refused = place.run(&more).exits(5).says("2 detached runs already");
+    assert!(
+        refused.stderr.contains("max_detached"),
+        "{}",
+        refused.stderr
+    );
+    // Others are not counted, and one that has ended makes room.
+    place.run(&["exec", &name, "--", "true"]).ok();
+    place.run(&["cancel", &first]).ok();
+    until("the first run has ended", || {
+        run(&place, &first)["status"] == "cancelled"
+    });
+    place.run(&more).ok();
+}
+
+/// Takes every place for a process, and keeps it.
+const FILL: &str = "import os, time
+try:
+    while os.fork(): pass
+except OSError: print('full', flush=True)
+time.sleep(300)";
+
+/// At its process limit a sandbox answers alike, whatever engine runs it.
+fn detaching_at_the_process_limit(place: &Place, more: &[&str]) {
+    let name = place.name("full");
+    let args = [&["create", &name, "--pids", "16"], more].concat();
+    place.run(&args).ok();
+    let fill = ["exec", &name, "--detach", "--", "python3", "-c", FILL];
+    let filling = place.run(&fill).ok().text().trim().to_owned();
+    until("there is no room", || {
+        run(place, &filling)["stdout"] == "full\n"
+    });
+    let words = "sandtop: true: the process limit of the sandbox is reached; ";
+    place
+        .run(&["exec", &name, "--", "true"])
+        .exits(126)
+        .says(words);
+    let detached = place.run(&["exec", &name, "--detach", "--", "true"]).ok();
+    let detached = detached.text().trim().to_owned();
+    until("it has ended", || {
+        run(place, &detached)["status"] == "nonzero"
+    });
+    let ended = run(place, &detached);
+    assert_eq!(ended["exit_code"], 126);
+    assert!(
+        ended["stderr"].as_str().unwrap().starts_with(words),
+        "{ended}"
+    );
+}
+
+#[test]
+#[ignore = "needs root: tests/run"]
+fn local_runs_that_find_no_room_say_so() {
+    detaching_at_the_process_limit(&Place::local(), &[]);
+}
+
+#[test]
+#[ignore = "needs Docker: tests/run"]
+fn runs_of_docker_that_find_no_room_say_so() {
+    let image = crate::support::python();
+    detaching_at_the_process_limit(&Place::docker(), &["--image", &image]);
+}

@@ -73,6 +73,7 @@ impl Flow {
         let behind = Options {
             max_sandboxes: config.manager.max_sandboxes,
             copy_limit: config.manager.copy_limit,
+            max_detached: config.manager.max_detached,
             reap_foreign: false,
             measures_disk: true,
             source: Source::Tui,

@@ -77,6 +77,7 @@ fn defaults() -> Config {
         profiles: BTreeMap::new(),
         manager: ManagerSettings {
             max_sandboxes: 100,
+            max_detached: 32,
             idle_timeout: Some(Duration::from_hours(1)),
             orphan_timeout: Duration::from_mins(5),
             idle_action: Grace::Remove,

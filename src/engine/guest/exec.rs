@@ -3,15 +3,18 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use futures_util::stream::{BoxStream, StreamExt};
+use futures_util::stream::{self, BoxStream, StreamExt};
 use tokio::time::Instant;
 
 use super::followed::Ticket;
 use super::run::{GuestItem, GuestRun, exec_end};
 use super::{GuestCall, Guests, Stdio};
-use crate::domain::{Ended, ExecEnd, ExecId, ExecSpec, SandboxId, StdinMode};
-use crate::engine::{ExecItem, Result, RunningExec, unfold};
-use crate::guest::wire::{Call, ExecCall, Trailer};
+use crate::domain::{
+    Ended, ExecEnd, ExecId, ExecSpec, OutputChunk, SandboxId, StdinMode, StreamKind,
+};
+use crate::engine::{ExecItem, ExecStdin, Result, RunningExec, unfold};
+use crate::guest::wire::{self, Call, ExecCall, Trailer};
+use crate::protocol::FailureKind;
 
 /// How long a sandbox may take to end after its processes did.
 const FALLING: Duration = Duration::from_secs(1);
@@ -23,7 +26,10 @@ pub(super) const BACKSTOP: Duration = Duration::from_secs(4);
 pub(super) async fn start(guests: Guests, id: &SandboxId, spec: &ExecSpec) -> Result<RunningExec> {
     let call = call(spec, Stdio::Pipes(spec.stdin));
     let started = Utc::now();
-    let (run, stdin) = guests.start(id, call).await?;
+    let (run, stdin) = match guests.start(id, call).await {
+        Err(error) if error.kind == FailureKind::Busy => return Ok(no_room(spec)),
+        started => started?,
+    };
     let deadline = spec.timeout.map(|limit| Instant::now() + limit + BACKSTOP);
     let following = Following {
         ticket: guests.followed.enter(&spec.id),
@@ -40,6 +46,24 @@ pub(super) async fn start(guests: Guests, id: &SandboxId, spec: &ExecSpec) -> Re
         stdin: (spec.stdin == StdinMode::Piped).then_some(stdin),
         terminal: None,
     })
+}
+
+/// Ends a command as a guest does that finds no room for it; some engines have room for the guest, and others not even that.
+fn no_room(spec: &ExecSpec) -> RunningExec {
+    let program = spec.argv.first().map_or("", String::as_str);
+    let text = format!("{}{}\n", wire::COMPLAINT, wire::no_room_text(program));
+    let said = OutputChunk {
+        stream: StreamKind::Stderr,
+        bytes: text.into(),
+    };
+    let end = ExecEnd::bare(Ended::Code(126));
+    let items = [ExecItem::Chunk(said), ExecItem::End(end)];
+    let stdin = (spec.stdin == StdinMode::Piped).then(|| Box::new(tokio::io::sink()) as ExecStdin);
+    RunningExec {
+        items: stream::iter(items).boxed(),
+        stdin,
+        terminal: None,
+    }
 }
 
 /// Describes the guest's run for a command.

@@ -162,6 +162,12 @@ async fn await_started(keeper: &mut KeeperConnection) -> Result<()> {
             )
             .with_hint("it is paused; `sandtop resume` it first"))
         }
+        Some(KeeperAnswer::Refused(reason)) if reason == wire::REFUSED_NO_ROOM => {
+            Err(EngineError {
+                kind: FailureKind::Busy,
+                ..start_refusal(&reason)
+            })
+        }
         Some(KeeperAnswer::Refused(reason)) => Err(start_refusal(&reason)),
         Some(other) => Err(start_refusal(&format!("{other:?}"))),
         None => Err(EngineError::new(

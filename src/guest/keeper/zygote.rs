@@ -202,7 +202,7 @@ pub(crate) fn serve(plan: &Plan, keeper: &UnixStream) -> io::Result<()> {
 
 fn explain(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::WouldBlock => "the process limit of the sandbox is reached".to_owned(),
+        io::ErrorKind::WouldBlock => wire::REFUSED_NO_ROOM.to_owned(),
         _ => error.to_string(),
     }
 }

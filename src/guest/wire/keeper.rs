@@ -8,6 +8,9 @@
 use super::verb::Verb;
 use super::words::{LineReader, LineWriter};
 
+/// Why nothing more was started: the process limit is reached.
+pub const REFUSED_NO_ROOM: &str = "the process limit of the sandbox is reached";
+
 /// A keeper's socket, in the folder of its sandbox.
 pub const KEEPER_SOCKET: &str = "socket";
 /// Locked as long as a keeper lives.

@@ -34,13 +34,16 @@ console.log(missing.join("\n"));
 }
 
 installer=$0
-if missing=$(only_missing "$@"); then
-    set -f
-    IFS='
+# What an image has for `require` is not found by `import`, and what one program had installed serves both: so all or nothing.
+if [ -z "$SANDTOP_FOR_IMPORT" ] && missing=$(only_missing "$@"); then
+    if [ "$installer" = pip ] || [ -z "$missing" ]; then
+        set -f
+        IFS='
 '
-    set -- $missing
-    unset IFS
-    set +f
+        set -- $missing
+        unset IFS
+        set +f
+    fi
 fi
 [ $# -gt 0 ] || exit 0
 case $installer in

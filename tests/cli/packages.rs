@@ -94,6 +94,34 @@ fn the_second_run_needs_no_index_and_no_run_has_a_network() {
     assert_eq!(other.json()["error"]["kind"], "packages");
 }
 
+/// Debian's npm brings `semver` for `require`, at a place where `import` does not look.
+#[test]
+#[ignore = "needs Docker: tests/run"]
+fn what_an_image_has_for_require_does_not_count_for_import() {
+    let mut index = Index::open();
+    let place = place(&index);
+    let own = "module.exports = { valid: () => 'from the index' };\n";
+    index.npm("semver", own);
+    let old = "console.log(require('semver').valid('1.2.3'))";
+    let first = run(&place, "javascript", old, &[]);
+    assert_eq!(first["stdout"], "1.2.3\n", "{first}");
+    assert_eq!(first["deps"], json!(["semver"]));
+    assert_eq!(
+        place.json_ok(&["cache", "ls"]),
+        json!([]),
+        "nothing was installed"
+    );
+    assert_eq!(volumes(&place), Vec::<String>::new());
+    let new = "import semver from 'semver';\nconsole.log(semver.valid())";
+    let value = run(&place, "javascript", new, &[]);
+    assert_eq!(value["stdout"], "from the index\n", "{value}");
+    index.close();
+    for code in [new, old] {
+        let again = run(&place, "javascript", code, &[]);
+        assert_eq!(again["exit_code"], 0, "{again}");
+    }
+}
+
 #[test]
 #[ignore = "needs Docker: tests/run"]
 fn programs_of_node_find_their_packages_whatever_way_they_load_them() {

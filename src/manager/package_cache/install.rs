@@ -22,8 +22,9 @@ use crate::protocol::{Failure, FailureKind, LifecycleOp};
 
 /// Installs; see the file.
 const INSTALL: &str = include_str!("../../../assets/install.sh");
-/// Measures what was installed, and marks it as whole.
-const FINISH: &str = r#"du -sk "$0" 2>/dev/null; : >"$0/.sandtop-complete""#;
+/// Measures what was installed, and marks it as whole; says nothing of an empty folder.
+const FINISH: &str =
+    r#"[ -n "$(ls -A "$0")" ] || exit 0; du -sk "$0" 2>/dev/null; : >"$0/.sandtop-complete""#;
 
 /// What is to be installed.
 pub(super) struct InstallJob<'a> {
@@ -33,6 +34,8 @@ pub(super) struct InstallJob<'a> {
     token: &'a ExecId,
     /// The program that installs.
     installer: Installer,
+    /// Whether the image has to have them where `import` looks.
+    for_import: bool,
     /// What the new set is to be.
     set: PackageSet,
 }
@@ -46,6 +49,7 @@ impl<'a> InstallJob<'a> {
             request: request.request,
             token,
             installer,
+            for_import: request.for_import(),
             set: PackageSet {
                 name: format!("sandtop-packages-{short}-{token}"),
                 key: key.to_owned(),
@@ -59,14 +63,14 @@ impl<'a> InstallJob<'a> {
         }
     }
 
-    /// Installs, or leaves nothing.
-    pub(super) async fn run(&self, cache: PackageCache<'_>) -> Result<PackageSet, Failure> {
+    /// Installs, or leaves nothing; `None` if the image has it all.
+    pub(super) async fn run(&self, cache: PackageCache<'_>) -> Result<Option<PackageSet>, Failure> {
         let spec = self.worker_spec(cache)?;
         self.remove_debris(cache, spec.name.as_str()).await?;
         let engine = &cache.host.engine;
         engine.create_package_set(&self.set).await?;
         let done = self.install_in_worker(cache, &spec).await;
-        if done.is_err()
+        if !matches!(done, Ok(Some(_)))
             && let Err(error) = engine.remove_package_set(&self.set.name).await
         {
             tracing::warn!(%error, "unfinished packages are left; the reaper will find them");
@@ -79,7 +83,7 @@ impl<'a> InstallJob<'a> {
         &self,
         cache: PackageCache<'_>,
         spec: &SandboxSpec,
-    ) -> Result<PackageSet, Failure> {
+    ) -> Result<Option<PackageSet>, Failure> {
         let PackageCache { context, host } = cache;
         let made = lifecycle::create_sandbox(context, self.request, &host.name, spec).await;
         let sandbox = made.map_err(explain_network)?;
@@ -90,13 +94,16 @@ impl<'a> InstallJob<'a> {
         let removed = lifecycle::change_phase(context, &sandbox.reference, REMOVE).await;
         let size_bytes = done?;
         removed?;
+        let Some(size_bytes) = size_bytes else {
+            return Ok(None);
+        };
         let set = PackageSet {
             size_bytes,
             complete: true,
             ..self.set.clone()
         };
         host.engine.complete_package_set(&set).await?;
-        Ok(set)
+        Ok(Some(set))
     }
 
     /// Removes what a killed process left of the same work, and packages that have become too old.
@@ -145,8 +152,12 @@ impl<'a> InstallJob<'a> {
         })
     }
 
-    /// Runs the package manager and returns how many bytes came of it.
-    async fn install(&self, cache: PackageCache<'_>, id: &SandboxId) -> Result<u64, Failure> {
+    /// Runs the package manager and returns how many bytes came of it, if any.
+    async fn install(
+        &self,
+        cache: PackageCache<'_>,
+        id: &SandboxId,
+    ) -> Result<Option<u64>, Failure> {
         let target = worker::mount_point(self.installer)?.to_string();
         let index = &cache.context.options.deps.index;
         let script = ["sh", "-c", INSTALL, self.installer.word(), &target];
@@ -154,6 +165,9 @@ impl<'a> InstallJob<'a> {
         let words = words.chain(self.set.packages.iter().map(String::as_str));
         let mut spec = self.exec_spec("install", words);
         spec.env = installer_env::variables(index);
+        if self.for_import {
+            spec.env.push(("SANDTOP_FOR_IMPORT".into(), "1".into()));
+        }
         spec.timeout = Some(LONGEST);
         if let Some(file) = &index.ca_file {
             let certificates = installer_env::copy_certificates(cache.host, id, file);
@@ -166,7 +180,7 @@ impl<'a> InstallJob<'a> {
         }
         let finish = self.exec_spec("finish", ["sh", "-c", FINISH, &target].into_iter());
         let (_, tail) = self.follow(cache, id, &finish).await?;
-        Ok(tail.first_number().saturating_mul(1024))
+        Ok(tail.first_number().map(|kib| kib.saturating_mul(1024)))
     }
 
     fn exec_spec<'w>(&self, word: &str, argv: impl Iterator<Item = &'w str>) -> ExecSpec {

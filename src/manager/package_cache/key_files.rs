@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 use super::PackageCache;
 use crate::protocol::{Failure, FailureKind};
 
+/// Ending of the note that nothing has to be installed.
+const PROVIDED: &str = "provided";
 /// Time between two tries to get a lock.
 const RETRY_EVERY: Duration = Duration::from_millis(20);
 
@@ -117,6 +119,19 @@ impl KeyFiles {
         if let Err(error) = written {
             tracing::warn!(%error, "the use of packages was not noted");
         }
+    }
+
+    /// Notes that the image itself has all of a key's packages.
+    pub(super) fn note_provided(&self, key: &str) {
+        if let Err(error) = fs::write(self.file(key, PROVIDED), "") {
+            tracing::warn!(%error, "that the image has its packages was not noted");
+        }
+    }
+
+    /// Tells whether that was noted, and not too long ago.
+    pub(super) fn is_provided(&self, key: &str, ttl: Duration) -> bool {
+        let noted = fs::metadata(self.file(key, PROVIDED)).and_then(|meta| meta.modified());
+        noted.is_ok_and(|noted| noted.elapsed().is_ok_and(|age| age < ttl))
     }
 
     /// Removes the note on a key's use.

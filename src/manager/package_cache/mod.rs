@@ -36,6 +36,15 @@ pub(super) struct PackageRequest<'a> {
     /// The image it runs in.
     pub(super) image: &'a str,
     pub(super) packages: Vec<Requirement>,
+    /// Does it load them by `import`?
+    pub(super) is_module: bool,
+}
+
+impl PackageRequest<'_> {
+    /// Tells whether packages must lie where `import` of Node looks, which is not where an image has its own.
+    fn for_import(&self) -> bool {
+        self.is_module && self.program.language.installer() == Some(Installer::Npm)
+    }
 }
 
 /// Packages that are installed and can be used.
@@ -45,6 +54,16 @@ pub(super) struct ReadyPackages {
     set: PackageSet,
     /// Nobody removes the set as long as this is held.
     _lock: KeyLock,
+}
+
+/// What came of looking for packages.
+pub(super) enum FoundPackages {
+    /// There are none to be had.
+    Nothing,
+    /// The image has them all; whether that was known before.
+    InImage(CacheUse),
+    /// They are installed.
+    Ready(ReadyPackages),
 }
 
 impl ReadyPackages {
@@ -70,6 +89,8 @@ struct Lookup {
     installer: Installer,
     files: KeyFiles,
     key: String,
+    /// The image is known to have them all.
+    is_provided: bool,
 }
 
 impl<'a> PackageCache<'a> {
@@ -81,7 +102,7 @@ impl<'a> PackageCache<'a> {
     pub(super) async fn has(self, request: &PackageRequest<'_>) -> Option<bool> {
         let lookup = self.look_up(request).await.ok()??;
         let found = self.find_usable(&lookup.key, None).await.ok()?;
-        Some(found.is_some())
+        Some(found.is_some() || lookup.is_provided)
     }
 
     /// Finds packages that are there.
@@ -95,25 +116,31 @@ impl<'a> PackageCache<'a> {
         }
     }
 
-    /// Finds or installs packages; `None` if there is nothing to have.
+    /// Finds or installs packages.
     pub(super) async fn find_or_install(
         self,
         request: &PackageRequest<'_>,
-    ) -> Result<Option<ReadyPackages>, Failure> {
+    ) -> Result<FoundPackages, Failure> {
         let Some(lookup) = self.look_up(request).await? else {
-            return Ok(None);
+            return Ok(FoundPackages::Nothing);
         };
         let mut installed = None;
         loop {
-            let taken = self.take(request, &lookup, installed.as_deref()).await?;
-            if taken.is_some() {
-                return Ok(taken);
+            if let Some(ready) = self.take(request, &lookup, installed.as_deref()).await? {
+                return Ok(FoundPackages::Ready(ready));
+            }
+            if lookup.is_provided {
+                return Ok(FoundPackages::InImage(CacheUse::Hit));
             }
             let _lock = self.lock(request, &lookup, LockMode::Exclusive).await?;
             // Somebody else may have installed them while we waited.
             if self.find_usable(&lookup.key, None).await?.is_none() {
                 let job = InstallJob::new(request, lookup.installer, &lookup.key);
-                installed = Some(job.run(self).await?.name);
+                let Some(set) = job.run(self).await? else {
+                    lookup.files.note_provided(&lookup.key);
+                    return Ok(FoundPackages::InImage(CacheUse::Miss));
+                };
+                installed = Some(set.name);
                 self.make_room(&lookup.key).await;
             }
         }
@@ -128,10 +155,14 @@ impl<'a> PackageCache<'a> {
         };
         let image_key = self.image_key(request).await?;
         let index = &self.context.options.deps.index;
+        let files = KeyFiles::open(self)?;
+        let key = key::cache_key(language, &image_key, index, &request.packages);
+        let ttl = self.context.options.deps.ttl;
         Ok(Some(Lookup {
             installer,
-            files: KeyFiles::open(self)?,
-            key: key::cache_key(language, &image_key, index, &request.packages),
+            is_provided: !request.for_import() && files.is_provided(&key, ttl),
+            files,
+            key,
         }))
     }
 

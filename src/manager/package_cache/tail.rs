@@ -51,10 +51,9 @@ impl OutputTail {
     }
 
     /// Reads the number that the first line starts with.
-    pub(super) fn first_number(&self) -> u64 {
-        let first = self.lines.front();
-        let word = first.and_then(|line| line.split_whitespace().next());
-        word.and_then(|word| word.parse().ok()).unwrap_or(0)
+    pub(super) fn first_number(&self) -> Option<u64> {
+        let word = self.lines.front()?.split_whitespace().next()?;
+        Some(word.parse().unwrap_or(0))
     }
 }
 

@@ -8,7 +8,7 @@ mod wanted;
 use tokio::time::Instant;
 
 use super::context::Context;
-use super::package_cache::{CopyJob, PackageCache, PackageRequest, ReadyPackages};
+use super::package_cache::{CopyJob, FoundPackages, PackageCache, PackageRequest, ReadyPackages};
 use super::{Host, lifecycle};
 use crate::code::{self, Around, Finding, Policy, Report, Verdict};
 use crate::domain::{ExecSpec, RequestId, Sandbox, SandboxPath};
@@ -39,12 +39,14 @@ pub(super) async fn prepare(
         program: &program,
         image: &image,
         packages: wanted::packages(host, &program, &report)?,
+        is_module: report.is_module,
     };
     let mut preparation = Preparation {
         context: &context,
         host,
         packages,
         ready: None,
+        cache_use: CacheUse::None,
         folder: Folder::Shared,
         steps: Vec::new(),
     };
@@ -53,15 +55,15 @@ pub(super) async fn prepare(
     let spec = preparation.write(&sandbox, report.is_module, path).await?;
     let Preparation {
         packages,
-        ready,
+        cache_use,
         steps,
         ..
     } = preparation;
     Ok(Reply::Prepared(Box::new(Prepared {
         sandbox,
         spec,
-        cache: ready.as_ref().map_or(CacheUse::None, |one| one.cache_use),
-        packages: ready.map_or_else(Vec::new, |_| packages.packages),
+        cache: cache_use,
+        packages: packages.packages,
         steps,
         findings: new_findings(&program, report),
     })))
@@ -88,6 +90,7 @@ pub(super) async fn analyse(
             program: &program,
             image: &image,
             packages: wanted::packages(host, &program, &report)?,
+            is_module: report.is_module,
         };
         packages.packages =
             wanted::without_local(host, &Place::In(sandbox), &packages, &report).await?;
@@ -103,6 +106,7 @@ struct Preparation<'a> {
     host: &'a Host,
     packages: PackageRequest<'a>,
     ready: Option<ReadyPackages>,
+    cache_use: CacheUse,
     folder: Folder,
     steps: Vec<Step>,
 }
@@ -121,9 +125,14 @@ impl Preparation<'_> {
         if self.ready.is_none() {
             let needed = wanted::without_local(self.host, place, &self.packages, report);
             self.packages.packages = needed.await?;
-            self.ready = cache.find_or_install(&self.packages).await?;
+            match cache.find_or_install(&self.packages).await? {
+                FoundPackages::Nothing => {}
+                FoundPackages::InImage(cache_use) => self.cache_use = cache_use,
+                FoundPackages::Ready(ready) => self.ready = Some(ready),
+            }
         }
-        if self.ready.is_some() {
+        if let Some(ready) = &self.ready {
+            self.cache_use = ready.cache_use;
             self.add_step("packages", started);
         }
         Ok(())

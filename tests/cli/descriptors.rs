@@ -2,8 +2,12 @@
 
 use std::process::Command;
 
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+
 use crate::pty::Terminal;
 use crate::support::{Place, Ran, Running};
+
+const F9: &str = "\x1b[20~";
 
 /// Runs the program where so many files may be open.
 fn run_within(place: &Place, limit: &str, args: &[&str]) -> Ran {
@@ -47,6 +51,33 @@ fn the_dashboard_tells_it_too_and_works_with_few() {
     let enough = by("80");
     let mut terminal = Terminal::start_by(&place, &["sh", "-c", &enough], &[], (24, 80));
     terminal.until_seen("demo-python");
+    terminal.type_in("q");
+    assert_eq!(terminal.end().0, 0);
+}
+
+/// Allows a running program so many open files more.
+fn allow_more(pid: Pid, more: u64) {
+    let open = std::fs::read_dir(format!("/proc/{}/fd", pid.as_raw_nonzero())).unwrap();
+    let limit = Rlimit {
+        current: Some(open.count() as u64 + more),
+        maximum: getrlimit(Resource::Nofile).maximum,
+    };
+    prlimit(Some(pid), Resource::Nofile, limit).unwrap();
+}
+
+#[test]
+fn a_dashboard_that_runs_out_of_descriptors_says_so_and_goes_on() {
+    let place = Place::local();
+    let name = place.sandbox_of("host", &[]);
+    let mut terminal = Terminal::start(&place, &[]);
+    terminal.until_seen(&name);
+    terminal.until_seen("running");
+    allow_more(terminal.pid(), 0);
+    terminal.type_in(F9);
+    terminal.until_seen("Too many open f");
+    allow_more(terminal.pid(), 100);
+    terminal.type_in(F9);
+    terminal.until_seen("\u{2713} ok");
     terminal.type_in("q");
     assert_eq!(terminal.end().0, 0);
 }

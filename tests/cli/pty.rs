@@ -228,7 +228,7 @@ impl Terminal {
         self.until_gone(from);
     }
 
-    fn pid(&self) -> Pid {
+    pub(crate) fn pid(&self) -> Pid {
         let pid = self.child.process_id().unwrap();
         Pid::from_raw(i32::try_from(pid).unwrap()).unwrap()
     }

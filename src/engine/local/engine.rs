@@ -43,7 +43,7 @@ impl Engine for LocalEngine {
     }
 
     async fn list(&self) -> Result<Vec<Sandbox>> {
-        let states = self.query(Lifecycle::list).await?;
+        let states = self.query(Lifecycle::list).await??;
         Ok(self.sandboxes(states))
     }
 
@@ -57,7 +57,9 @@ impl Engine for LocalEngine {
 
     async fn named(&self, word: &str) -> Result<Vec<Sandbox>> {
         let word = word.to_owned();
-        let states = self.query(move |lifecycle| lifecycle.named(&word)).await?;
+        let states = self
+            .query(move |lifecycle| lifecycle.named(&word))
+            .await??;
         Ok(self.sandboxes(states))
     }
 

@@ -87,14 +87,27 @@ fn first_line(pipe: OwnedFd) -> io::Result<String> {
     Ok(line.trim_end().to_owned())
 }
 
-fn connect(folder: &Path) -> Option<UnixStream> {
-    let address = Address::of(folder).ok()?;
-    UnixStream::connect(&address.path).ok()
+/// Connects to the keeper of a sandbox; `None` if there is no keeper. Any other trouble is ours and says nothing about it.
+fn connect(folder: &Path) -> io::Result<Option<UnixStream>> {
+    let connected = Address::of(folder).and_then(|address| UnixStream::connect(&address.path));
+    match connected {
+        Ok(socket) => Ok(Some(socket)),
+        Err(error) if is_nobody(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Tells that nobody listens at an address from a failure to find out.
+pub(super) fn is_nobody(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
+    )
 }
 
 /// Asks the keeper of a sandbox for something; `None` if there is no keeper.
 pub(super) fn ask(folder: &Path, request: &KeeperRequest) -> io::Result<Option<KeeperAnswer>> {
-    let Some(mut socket) = connect(folder) else {
+    let Some(mut socket) = connect(folder)? else {
         return Ok(None);
     };
     socket.set_read_timeout(Some(PATIENCE))?;
@@ -122,7 +135,7 @@ fn bad_answer() -> io::Error {
 
 /// Ends a sandbox by a stop or a kill, and waits until its keeper has ended, too.
 pub(super) fn end(folder: &Path, request: &KeeperRequest) -> io::Result<()> {
-    let Some(mut socket) = connect(folder) else {
+    let Some(mut socket) = connect(folder)? else {
         return Ok(());
     };
     socket.set_read_timeout(Some(ENDING))?;

@@ -129,6 +129,14 @@ impl StateDir {
         found
     }
 
+    /// Fails where nothing can be opened: sandboxes that cannot be read are not gone for that.
+    pub(super) fn check_readable(&self) -> io::Result<()> {
+        match File::open(&self.scope) {
+            Err(error) if is_shortage(&error) => Err(error),
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
     /// Reads the record of one sandbox.
     pub(super) fn record(&self, id: &str) -> Option<Record> {
         is_id(id).then(|| record::read_json(&self.folder(id).join(RECORD)))?
@@ -220,6 +228,11 @@ pub(super) fn new_id() -> String {
 /// Tells whether a text can be an id; anything else is no folder of ours.
 fn is_id(text: &str) -> bool {
     text.len() == ID_LENGTH && text.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+/// Tells that this process or the machine has no room for another open file, which says nothing about any sandbox.
+pub(super) fn is_shortage(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
 
 fn private_folder() -> DirBuilder {

@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 
-use super::keeper::{self, Address};
+use super::keeper::{self, Address, is_nobody};
 use super::keeper_connection::KeeperConnection;
 use super::record::Record;
 use super::state_dir::StateDir;
@@ -73,16 +73,22 @@ impl LocalTransport {
     async fn connect(&self, record: &Record) -> Result<KeeperConnection> {
         let folder = self.state_dir.folder(&record.id);
         let name = &record.asked.name;
-        let Ok(address) = Address::of(&folder) else {
-            return Err(EngineError::not_found(format!("the sandbox {name}")));
+        let reach = |error: io::Error| failure(&format!("reaching {name}"), &error);
+        let address = match Address::of(&folder) {
+            Ok(address) => address,
+            Err(error) if is_nobody(&error) => {
+                return Err(EngineError::not_found(format!("the sandbox {name}")));
+            }
+            Err(error) => return Err(reach(error)),
         };
         match UnixStream::connect(&address.path).await {
             Ok(socket) => Ok(KeeperConnection::new(socket)),
-            Err(_) => Err(EngineError::new(
+            Err(error) if is_nobody(&error) => Err(EngineError::new(
                 FailureKind::Conflict,
                 format!("running a command: {name} is not running"),
             )
             .with_hint("`sandtop start` it first")),
+            Err(error) => Err(reach(error)),
         }
     }
 
@@ -190,6 +196,8 @@ fn start_refusal(reason: &str) -> EngineError {
 #[async_trait]
 impl Transport for LocalTransport {
     async fn start(&self, id: &SandboxId, call: GuestCall) -> Result<Link> {
+        let readable = self.state_dir.check_readable();
+        readable.map_err(|error| failure("reading the sandbox", &error))?;
         let record = self.state_dir.record(id.as_str());
         let record = record.ok_or_else(|| EngineError::not_found(format!("the sandbox {id}")))?;
         let user = match call.user.as_deref() {

@@ -10,7 +10,7 @@ use std::io;
 
 use super::journal::Journal;
 use super::record::{Record, Run};
-use super::state_dir::{ScopeLock, StateDir};
+use super::state_dir::{ScopeLock, StateDir, is_shortage};
 use super::{keeper, unpacked};
 use crate::domain::{EngineEventKind, Phase};
 use crate::engine::{EngineError, Result};
@@ -48,7 +48,8 @@ fn conflict(message: String, hint: &str) -> EngineError {
 
 impl Lifecycle {
     /// Lists the sandboxes, and cleans up what a crash has left.
-    pub(super) fn list(&self) -> Vec<SandboxState> {
+    pub(super) fn list(&self) -> Result<Vec<SandboxState>> {
+        self.check_readable()?;
         self.rescan();
         let records = self.state_dir.records().into_iter();
         records.map(|record| self.state_of(record)).collect()
@@ -65,6 +66,7 @@ impl Lifecycle {
 
     /// Finds one sandbox, and cleans up what a crash has left of it.
     pub(super) fn find(&self, id: &str) -> Result<SandboxState> {
+        self.check_readable()?;
         let missing = || EngineError::not_found(format!("the sandbox {id}"));
         let mut record = self.state_dir.record(id).ok_or_else(missing)?;
         if self.is_left(id)
@@ -73,11 +75,12 @@ impl Lifecycle {
             self.clean_up_one(&record, &lock);
             record = self.state_dir.record(id).ok_or_else(missing)?;
         }
-        Ok(self.state_of(record))
+        self.state_of(record)
     }
 
     /// Finds those of a name, or else those whose id begins so.
-    pub(super) fn named(&self, word: &str) -> Vec<SandboxState> {
+    pub(super) fn named(&self, word: &str) -> Result<Vec<SandboxState>> {
+        self.check_readable()?;
         let mut index = self.state_dir.index();
         let by_name = index.iter().any(|entry| entry.name == word);
         index.retain(|entry| match by_name {
@@ -85,24 +88,31 @@ impl Lifecycle {
             false => entry.id.starts_with(word),
         });
         let found = index.iter().filter_map(|entry| self.find(&entry.id).ok());
-        found.collect()
+        Ok(found.collect())
     }
 
-    fn state_of(&self, record: Record) -> SandboxState {
+    fn check_readable(&self) -> Result<()> {
+        let checked = self.state_dir.check_readable();
+        checked.map_err(|error| failure("reading the sandboxes", &error))
+    }
+
+    fn state_of(&self, record: Record) -> Result<SandboxState> {
         let phase = self.phase(&record.id);
+        let phase = phase.map_err(|error| failure("asking a sandbox how it is", &error))?;
         let run = self.state_dir.run(&record.id);
-        SandboxState { record, phase, run }
+        Ok(SandboxState { record, phase, run })
     }
 
-    fn phase(&self, id: &str) -> Phase {
+    fn phase(&self, id: &str) -> io::Result<Phase> {
         if self.state_dir.is_new(id) {
-            return Phase::Creating;
+            return Ok(Phase::Creating);
         }
         match keeper::ask(&self.state_dir.folder(id), &KeeperRequest::Hello) {
-            Ok(Some(KeeperAnswer::Status { paused: true, .. })) => Phase::Paused,
-            Ok(Some(_)) => Phase::Running,
-            Ok(None) => Phase::Stopped,
-            Err(_) => Phase::Dead,
+            Ok(Some(KeeperAnswer::Status { paused: true, .. })) => Ok(Phase::Paused),
+            Ok(Some(_)) => Ok(Phase::Running),
+            Ok(None) => Ok(Phase::Stopped),
+            Err(error) if is_shortage(&error) => Err(error),
+            Err(_) => Ok(Phase::Dead),
         }
     }
 

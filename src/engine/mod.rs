@@ -202,6 +202,11 @@ pub trait Engine: Send + Sync + 'static {
         Err(EngineError::unsupported("trying the walls of a sandbox"))
     }
 
+    /// Tells who the processes of a sandbox are to the files of this machine, as user and group; `None` if that is not known.
+    async fn host_user(&self, _id: &SandboxId, _user: &str) -> Option<(u32, u32)> {
+        None
+    }
+
     /// Lists the processes of a running sandbox, oldest first.
     async fn processes(&self, id: &SandboxId) -> Result<Vec<Process>>;
 

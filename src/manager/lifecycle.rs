@@ -9,7 +9,7 @@ use super::host::{LOOK_UP, within};
 use super::{Host, deaths, life_changes, mounts, news, slots};
 use crate::domain::{HostName, RequestId, Sandbox, SandboxRef, SandboxSpec};
 use crate::engine::{EngineError, Notes};
-use crate::protocol::{Failure, FailureKind, LifecycleOp, Reply};
+use crate::protocol::{Event, Failure, FailureKind, LifecycleOp, Reply};
 use crate::store::Intent;
 
 /// Lists all hosts; it fails only if no host answers.
@@ -90,6 +90,9 @@ pub(super) async fn create_sandbox(
     let sandbox = outcome?;
     context.remember([&sandbox]);
     context.touch(&sandbox.reference).await;
+    for notice in mounts::unusable(host, spec, &sandbox).await {
+        context.send(Event::Notice(notice)).await;
+    }
     Ok(sandbox)
 }
 

@@ -27,6 +27,7 @@ mod index;
 #[path = "../it/support/layout.rs"]
 mod layout;
 mod manual;
+mod mounts;
 mod packages;
 mod panes;
 mod private;

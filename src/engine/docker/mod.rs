@@ -160,6 +160,15 @@ impl Engine for DockerEngine {
         }
     }
 
+    /// Numbers are the machine's own, as far as we know; names stand in the image.
+    async fn host_user(&self, _id: &SandboxId, user: &str) -> Option<(u32, u32)> {
+        let Endpoint::Unix(_) = &self.endpoint else {
+            return None;
+        };
+        let (uid, gid) = user.split_once(':').unwrap_or((user, user));
+        Some((uid.parse().ok()?, gid.parse().ok()?))
+    }
+
     async fn list(&self) -> Result<Vec<Sandbox>> {
         visibility::list(self.client().await?, &self.visibility()).await
     }

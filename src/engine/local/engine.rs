@@ -42,6 +42,12 @@ impl Engine for LocalEngine {
         checks.unwrap_or_else(|error| vec![Check::fail("engine", error.message, "try again")])
     }
 
+    async fn host_user(&self, id: &SandboxId, _user: &str) -> Option<(u32, u32)> {
+        let id = id.as_str().to_owned();
+        let found = self.query(move |lifecycle| lifecycle.find(&id)).await;
+        Some(super::users::outside(&found.ok()?.ok()?.record))
+    }
+
     async fn list(&self) -> Result<Vec<Sandbox>> {
         let states = self.query(Lifecycle::list).await??;
         Ok(self.sandboxes(states))

@@ -90,6 +90,17 @@ pub(super) fn of_exec(record: &Record, user: &str, image: &ImageRoot) -> Result<
     Ok(asked)
 }
 
+/// Returns who the sandbox's own user is outside.
+pub(super) fn outside(record: &Record) -> (u32, u32) {
+    match record.block {
+        Some(base) => (base + record.uid, base + record.gid),
+        None => (
+            rustix::process::geteuid().as_raw(),
+            rustix::process::getegid().as_raw(),
+        ),
+    }
+}
+
 /// Gives a folder to the sandbox's user.
 pub(super) fn give_to_user(record: &Record, folder: &Path) -> io::Result<()> {
     fs::set_permissions(folder, fs::Permissions::from_mode(0o755))?;

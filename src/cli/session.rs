@@ -11,6 +11,9 @@ use crate::manager::ManagerHandle;
 use crate::protocol::{Command, Event, Failure, FailureKind, Reply, Request};
 use crate::text::{human, nearest};
 
+/// Requests under way: enough to keep an engine busy, and far below what the channel holds.
+const AT_ONCE: usize = 24;
+
 /// Speaks for one run of the command line.
 pub(super) struct Session {
     handle: ManagerHandle,
@@ -101,8 +104,7 @@ impl Session {
         let (mut order, mut outcomes, mut waiting) =
             (Vec::new(), HashMap::new(), commands.into_iter().peekable());
         while outcomes.len() < order.len() || waiting.peek().is_some() {
-            // A few at a time: enough to keep an engine busy, and far below what the channel holds.
-            while order.len() - outcomes.len() < 8 {
+            while order.len() - outcomes.len() < AT_ONCE {
                 let Some(command) = waiting.next() else { break };
                 order.push(self.submit(command)?);
             }

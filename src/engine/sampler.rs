@@ -9,9 +9,9 @@ use futures_util::stream::{BoxStream, StreamExt};
 use super::{Result, unfold};
 use crate::domain::{CounterSample, CpuCounters, Sample};
 
-/// The first sample comes so soon, so that a screen is not empty for long; shorter differences mean little where processor
-/// time is handed out by the tenth of a second.
-const FIRST: Duration = Duration::from_millis(200);
+/// The first sample comes so soon, so that a screen is not empty for long. Where processor time has a limit it is handed out by
+/// the tenth of a second, and only whole turns say how much that is.
+const FIRST: Duration = Duration::from_millis(100);
 /// Time between two samples.
 const PERIOD: Duration = Duration::from_secs(1);
 

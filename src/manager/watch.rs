@@ -129,15 +129,15 @@ impl Session<'_> {
     /// Subscribes first and lists then, so that nothing falls in between.
     async fn run(&mut self) -> Result<()> {
         let mut events = self.host.engine.events().await?;
-        let info = self.host.engine.info().await?;
+        let (context, host) = (self.context, self.host);
+        let first = async {
+            let (info, listed) = tokio::try_join!(host.engine.info(), host.engine.list())?;
+            let (host, link) = (host.name.clone(), Link::Up(info));
+            context.send(Event::Link { host, link }).await;
+            Ok(listed)
+        };
+        self.tell_list(first).await?;
         self.answered = true;
-        self.context
-            .send(Event::Link {
-                host: self.host.name.clone(),
-                link: Link::Up(info),
-            })
-            .await;
-        self.relist().await?;
         let mut news = tokio::time::interval(NEWS);
         let mut pulse = tokio::time::interval_at(Instant::now() + PULSE, PULSE);
         loop {
@@ -188,10 +188,14 @@ impl Session<'_> {
         }
     }
 
-    /// Tells the whole list, and samples what runs now.
     async fn relist(&mut self) -> Result<()> {
+        let host = self.host;
+        self.tell_list(host.engine.list()).await
+    }
+
+    /// Tells the whole list, and samples what runs now.
+    async fn tell_list(&mut self, list: impl Future<Output = Result<Vec<Sandbox>>>) -> Result<()> {
         self.context.note_activity();
-        let list = self.host.engine.list();
         let sandboxes = self.context.tell_list(&self.host.name, list).await?;
         if *self.topic == Topic::Events {
             self.settle_at = Some(Instant::now() + SETTLE);

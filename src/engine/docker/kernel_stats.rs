@@ -16,7 +16,7 @@ use futures_util::stream::BoxStream;
 use super::{Client, Endpoint};
 use crate::domain::{CounterSample, Limits, Sample, Sandbox, SandboxId};
 use crate::engine::Result;
-use crate::engine::cgroup_usage::{self, Cgroup, Version};
+use crate::engine::cgroup_usage::{self, Cgroup, UsageReader, Version};
 use crate::engine::sampler::{self, Counters};
 
 /// Controllers that count.
@@ -55,6 +55,7 @@ pub(super) async fn stream(
     let groups = client.groups.find(client, &sandbox.reference.id).await?;
     Some(sampler::stream(ContainerCounters {
         groups,
+        usage: UsageReader::default(),
         limits: sandbox.limits,
         has_network: !matches!(sandbox.network.as_str(), "none" | "host"),
     }))
@@ -232,6 +233,7 @@ fn add_interfaces(text: &str) -> (u64, u64) {
 /// What a container has used so far.
 struct ContainerCounters {
     groups: Groups,
+    usage: UsageReader,
     limits: Limits,
     has_network: bool,
 }
@@ -239,7 +241,8 @@ struct ContainerCounters {
 #[async_trait]
 impl Counters for ContainerCounters {
     async fn read(&mut self, nanos: u64) -> Option<CounterSample> {
-        let usage = self.groups.usage();
+        let groups = &self.groups.0;
+        let usage = self.usage.read(|controller| groups.get(controller));
         // Its groups go with it.
         let (used, memory, pids) = (usage.cpu_nanos?, usage.memory?, usage.pids?);
         if pids == 0 {

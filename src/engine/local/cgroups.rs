@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::hierarchies::Hierarchies;
 use crate::domain::Limits;
-use crate::engine::cgroup_usage::{self, Cgroup, CgroupUsage, Version};
+use crate::engine::cgroup_usage::{self, Cgroup, CgroupUsage, UsageReader, Version};
 
 /// Length of the periods in which processor time is handed out, in microseconds.
 const PERIOD: f64 = 100_000.0;
@@ -108,8 +108,8 @@ impl Cgroups {
     }
 
     /// Reads what is used.
-    pub(super) fn usage(&self) -> CgroupUsage {
-        cgroup_usage::usage(|controller| self.at(controller))
+    pub(super) fn usage(&self, reader: &mut UsageReader) -> CgroupUsage {
+        reader.read(|controller| self.at(controller))
     }
 
     /// Counts the processes that the kernel has refused at the limit.

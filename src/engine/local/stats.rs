@@ -11,7 +11,7 @@ use super::keeper;
 use super::process_trees::{Keeper, ProcessTrees};
 use crate::domain::{CounterSample, Limits, Sample};
 use crate::engine::Result;
-use crate::engine::cgroup_usage::CgroupUsage;
+use crate::engine::cgroup_usage::{CgroupUsage, UsageReader};
 use crate::engine::sampler::{self, Counters};
 use crate::guest::wire::{KeeperAnswer, KeeperRequest};
 
@@ -27,12 +27,14 @@ pub(super) struct StatsSource {
 pub(super) fn stream(source: StatsSource) -> BoxStream<'static, Result<Sample>> {
     sampler::stream(LocalCounters {
         source,
+        usage: UsageReader::default(),
         keeper: None,
     })
 }
 
 struct LocalCounters {
     source: StatsSource,
+    usage: UsageReader,
     /// Whose processes are added up; not needed where cgroups tell all.
     keeper: Option<Keeper>,
 }
@@ -40,7 +42,7 @@ struct LocalCounters {
 #[async_trait]
 impl Counters for LocalCounters {
     async fn read(&mut self, nanos: u64) -> Option<CounterSample> {
-        let usage = self.source.cgroups.usage();
+        let usage = self.source.cgroups.usage(&mut self.usage);
         let tree = match (usage.cpu_nanos, usage.memory, usage.pids) {
             // What is left of a sandbox whose keeper was killed.
             (Some(_), Some(_), Some(0)) => return None,

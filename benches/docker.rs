@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use compare::{Goal, MIB, Outcome, Row, Times, run, table};
+use compare::{Goal, MIB, Outcome, Row, Times, all_met, run, table};
 
 /// Size of the file that is copied in and out.
 const BIG: u64 = 256 * MIB;
@@ -30,10 +30,14 @@ fn main() {
         Ok(lab) => lab,
         Err(why) => return println!("docker: not measured; {why}"),
     };
-    if let Err(error) = measure(&lab, &Rounds::new(quick)) {
-        drop(lab);
-        println!("docker: the measurement failed: {error}");
-        std::process::exit(1);
+    let measured = measure(&lab, &Rounds::new(quick));
+    drop(lab);
+    match measured {
+        Ok(is_met) => std::process::exit(i32::from(!is_met)),
+        Err(error) => {
+            println!("docker: the measurement failed: {error}");
+            std::process::exit(1);
+        }
     }
 }
 
@@ -63,7 +67,8 @@ impl Rounds {
     }
 }
 
-fn measure(lab: &Lab, rounds: &Rounds) -> Outcome {
+/// Prints what it measures, and returns whether every goal is met.
+fn measure(lab: &Lab, rounds: &Rounds) -> Outcome<bool> {
     let mut rows = Vec::new();
     lab.furnish()?;
     rows.extend(small(lab, rounds.small)?);
@@ -72,7 +77,7 @@ fn measure(lab: &Lab, rounds: &Rounds) -> Outcome {
     rows.push(row);
     rows.extend(lives(lab, rounds)?);
     println!("{}\n{memory}", table(&rows));
-    Ok(())
+    Ok(all_met(&rows))
 }
 
 /// Where the measurement happens: a folder and a scope of its own.

@@ -146,6 +146,12 @@ impl Row {
     }
 }
 
+/// Tells whether every row meets its goal.
+pub fn all_met(rows: &[Row]) -> bool {
+    let is_met = |row: &Row| row.goal.met(row.ratio(Times::median));
+    rows.iter().all(is_met)
+}
+
 pub fn table(rows: &[Row]) -> Table {
     let titles = [
         "MEASURE",

@@ -171,9 +171,12 @@ pub trait Engine: Send + Sync + 'static {
     async fn named(&self, word: &str) -> Result<Vec<Sandbox>> {
         let mut listed = self.list().await?;
         let by_name = listed.iter().any(|one| one.name == word);
-        listed.retain(|one| match by_name {
-            true => one.name == word,
-            false => one.reference.id.as_str().starts_with(word),
+        listed.retain(|one| {
+            if by_name {
+                one.name == word
+            } else {
+                one.reference.id.as_str().starts_with(word)
+            }
         });
         Ok(listed)
     }

@@ -63,9 +63,12 @@ async fn many_uses_are_recorded_as_one_after_the_other_would_be() {
     let all = vec![used("a", &now), used("b", &earlier), used("a", &earlier)];
     store.touch_all(PLACE, all).await.expect("written");
     let memory = store.memory(PLACE).await.expect("read");
-    let at = |id: &str| memory.uses[&SandboxId::new(id)].0.since_boot_ms;
-    assert_eq!(at("a"), now.since_boot_ms);
-    assert_eq!(at("b"), earlier.since_boot_ms);
+    let at = |id: &str| {
+        let known = memory.uses.get(&SandboxId::new(id));
+        known.map(|(at, _)| at.since_boot_ms)
+    };
+    assert_eq!(at("a"), Some(now.since_boot_ms));
+    assert_eq!(at("b"), Some(earlier.since_boot_ms));
 }
 
 #[tokio::test]

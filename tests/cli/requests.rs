@@ -6,7 +6,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
 use crate::support::{Place, busybox, until};
 use crate::terminal::Terminal;
@@ -62,7 +62,7 @@ impl Watched {
 
 /// Passes bytes on until one side ends.
 fn pass(mut from: UnixStream, mut to: UnixStream, seen: impl Fn(&[u8])) {
-    let mut bytes = [0; 1 << 16];
+    let mut bytes = vec![0; 1 << 16];
     while let Ok(count @ 1..) = from.read(&mut bytes) {
         seen(&bytes[..count]);
         if to.write_all(&bytes[..count]).is_err() {
@@ -109,9 +109,9 @@ fn a_list_asks_the_engine_once_and_not_about_its_future() {
     assert_eq!(count(&asked, "/version"), 0, "{asked:#?}");
     let events = asked.iter().find(|request| request.contains("/events"));
     let until = parameter(events.expect("a look back"), "until").unwrap();
-    let until: f64 = until.parse().unwrap();
-    let now = Utc::now().timestamp_micros() as f64 / 1e6;
-    assert!(until <= now, "until {until}, now {now}");
+    let (seconds, nanos) = until.split_once('.').expect("a fraction");
+    let until = DateTime::from_timestamp(seconds.parse().unwrap(), nanos.parse().unwrap());
+    assert!(until.expect("a time") <= Utc::now(), "{events:?}");
 }
 
 #[test]

@@ -250,13 +250,15 @@ impl Counters for ContainerCounters {
         }
         let pid = self.has_network.then(|| self.groups.pid()).flatten();
         let (net_rx, net_tx) = pid.map_or((0, 0), network);
+        let asked = self.limits.memory_bytes;
+        let memory_limit = asked.unwrap_or_else(|| self.memory_limit());
         Some(CounterSample {
             at: Utc::now(),
             cpu: sampler::cpu(used, nanos),
             cpus_limit: self.limits.cpus,
             memory_usage: memory,
             memory_reclaimable: usage.reclaimable.unwrap_or(0),
-            memory_limit: self.limits.memory_bytes.or_else(|| self.memory_limit()),
+            memory_limit: Some(memory_limit),
             pids,
             pids_refused: usage.pids_refused,
             net_rx,
@@ -267,11 +269,11 @@ impl Counters for ContainerCounters {
 
 impl ContainerCounters {
     /// Reads the limit of a container that sandtop did not make; without one, all of the machine's memory is its own.
-    fn memory_limit(&self) -> Option<u64> {
+    fn memory_limit(&self) -> u64 {
         let machine = rustix::system::sysinfo();
         let machine = machine.totalram.saturating_mul(machine.mem_unit.into());
         let limit = cgroup_usage::memory_limit(self.groups.0.get("memory"));
-        Some(limit.unwrap_or(machine).min(machine))
+        limit.unwrap_or(machine).min(machine)
     }
 }
 

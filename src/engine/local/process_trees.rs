@@ -14,7 +14,10 @@ const FRESH: Duration = Duration::from_millis(150);
 
 /// The processes of this machine, for all who ask at about the same time.
 #[derive(Clone, Default)]
-pub(super) struct ProcessTrees(Arc<Mutex<Option<(Instant, Arc<Trees>)>>>);
+pub(super) struct ProcessTrees(Arc<Mutex<Option<Read>>>);
+
+/// What was read, and when.
+type Read = (Instant, Arc<Trees>);
 
 impl ProcessTrees {
     /// Returns what is fresh, or reads it once for all who wait.

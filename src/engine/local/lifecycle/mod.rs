@@ -83,9 +83,12 @@ impl Lifecycle {
         self.check_readable()?;
         let mut index = self.state_dir.index();
         let by_name = index.iter().any(|entry| entry.name == word);
-        index.retain(|entry| match by_name {
-            true => entry.name == word,
-            false => entry.id.starts_with(word),
+        index.retain(|entry| {
+            if by_name {
+                entry.name == word
+            } else {
+                entry.id.starts_with(word)
+            }
         });
         let found = index.iter().filter_map(|entry| self.find(&entry.id).ok());
         Ok(found.collect())

@@ -12,6 +12,7 @@ mod db;
 mod deaths;
 mod open;
 mod refusals;
+mod run_rows;
 mod runs;
 mod spool;
 mod sweep;

@@ -24,13 +24,11 @@ pub(crate) fn run(
         return Vec::new();
     };
     let usual = sandbox.limits.timeout_s.map(std::time::Duration::from_secs);
-    let (title, name) = match options.target {
-        Some(target) => (target.title, target.name),
-        None => {
-            let name = state.editor.current().name.clone();
-            (name.clone(), Some(name))
-        }
-    };
+    let buffer = &state.editor.current().name;
+    let (title, name) = options.target.map_or_else(
+        || (buffer.clone(), Some(buffer.clone())),
+        |target| (target.title, target.name),
+    );
     let program = Program {
         name,
         checks: Checks::By(state.settings.config.sandbox.checks),

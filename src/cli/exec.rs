@@ -226,13 +226,12 @@ pub(super) async fn shell(cli: &mut CliContext, args: &ShellArgs) -> Outcome<u8>
         );
     }
     let sandbox = cli.session.find(&args.name).await?;
-    let default = ["sh", "-c", LOGIN_SHELL].map(str::to_owned).to_vec();
-    let argv = if args.command.is_empty() {
-        default
+    let program = if args.command.is_empty() {
+        ["sh", "-c", LOGIN_SHELL].map(str::to_owned).to_vec()
     } else {
         args.command.clone()
     };
-    let mut spec = ExecSpec::new(identity::exec_id(), argv);
+    let mut spec = ExecSpec::new(identity::exec_id(), program);
     spec.user.clone_from(&args.user);
     spec.stdin = StdinMode::Piped;
     add_terminal(&mut spec);

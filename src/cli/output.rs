@@ -99,7 +99,7 @@ pub(super) enum Drawing {
 enum Way {
     /// As they are: into pipes and files.
     Exact,
-    Text(SafeStream, String),
+    Text(Box<SafeStream>, String),
     Screen(TerminalFilter, Vec<u8>),
 }
 
@@ -113,7 +113,7 @@ impl Sink {
     fn new(stream: &(impl AsFd + IsTerminal), drawing: Drawing) -> io::Result<Self> {
         let way = match drawing {
             _ if !stream.is_terminal() => Way::Exact,
-            Drawing::Text => Way::Text(SafeStream::new(), String::new()),
+            Drawing::Text => Way::Text(Box::default(), String::new()),
             Drawing::Screen(allowed) => Way::Screen(TerminalFilter::new(allowed), Vec::new()),
         };
         Ok(Self {

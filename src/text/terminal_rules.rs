@@ -13,13 +13,8 @@ pub struct TerminalPermissions {
 
 /// Judges a sequence of `ESC`, perhaps some bytes between, and a last one.
 pub(super) fn escape_passes(sequence: &[u8]) -> bool {
-    match sequence {
-        // What kind of terminal it is; and how it is to send its answers.
-        [_, b'Z'] | [_, b' ', ..] => false,
-        // The end of a string that is none.
-        [_, b'\\'] => false,
-        _ => true,
-    }
+    // What kind of terminal it is; how it is to send its answers; the end of a string that is none.
+    !matches!(sequence, [_, b'Z' | b'\\'] | [_, b' ', ..])
 }
 
 /// Judges a sequence that begins with `ESC [`.
@@ -38,8 +33,11 @@ pub(super) fn csi_passes(sequence: &[u8], allowed: TerminalPermissions) -> bool 
         (b'c' | b'x', None) | (b'p' | b'w' | b'u', Some(b'$')) => allowed.queries,
         (b'q', None) => !is_marked(b'>') || allowed.queries,
         (b'u' | b'm' | b'S', None) => !is_marked(b'?') || allowed.queries,
-        // What is on the screen, where the mouse is, which colours were set.
-        (b'y', Some(b'*')) | (b'|' | b'w', Some(b'\'')) | (b'R' | b'S', Some(b'#')) => false,
+        // What is on the screen, where the mouse is, which colours were set; and printing.
+        (b'y', Some(b'*'))
+        | (b'|' | b'w', Some(b'\''))
+        | (b'R' | b'S', Some(b'#'))
+        | (b'i', None) => false,
         // The window, and with it its title.
         (b't', None) => {
             allowed.titles
@@ -48,8 +46,6 @@ pub(super) fn csi_passes(sequence: &[u8], allowed: TerminalPermissions) -> bool 
                     b"22" | b"23" | b"22;0" | b"23;0" | b"22;2" | b"23;2"
                 )
         }
-        // Printing.
-        (b'i', None) => false,
         // An older language, in which other sequences ask.
         (b'l', None) => before != b"?2",
         _ => true,

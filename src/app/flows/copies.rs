@@ -60,7 +60,7 @@ pub(crate) fn on_reply(
     outcome: Result<Reply, Failure>,
 ) -> Vec<Effect> {
     match outcome {
-        Ok(Reply::Copied(copied)) => tell_copied(state, label, copied),
+        Ok(Reply::Copied(copied)) => tell_copied(state, label, &copied),
         Ok(_) => {}
         Err(failure) if failure.kind == FailureKind::Interrupted => {
             let words = format!("Called off: {label}. Nothing half-written is left.");
@@ -71,7 +71,7 @@ pub(crate) fn on_reply(
     go_on(state, work)
 }
 
-fn tell_copied(state: &mut AppState, label: &str, copied: Copied) {
+fn tell_copied(state: &mut AppState, label: &str, copied: &Copied) {
     let size = human::bytes(copied.bytes);
     let skipped = match copied.skipped {
         0 => String::new(),

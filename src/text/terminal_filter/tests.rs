@@ -115,7 +115,7 @@ fn other_ways_to_write_them_are_known() {
     assert_eq!(filtered(b"\x1b[1\x18ok", NOTHING), "ok");
     assert_eq!(filtered(b"\xe2\x1b[6nok", NOTHING), "\u{fffd}ok");
     // One without an end is dropped with what belongs to it, and what comes later is drawn.
-    let long = [&b"\x1b]8;"[..], &[b'x'; 20_000], b"\x07after"].concat();
+    let long = [&b"\x1b]8;"[..], &vec![b'x'; 20_000], b"\x07after"].concat();
     assert_eq!(filtered(&long, NOTHING), "after");
     // A control character of one or two bytes ends a string for some terminals.
     assert_eq!(

@@ -74,7 +74,7 @@ fn raw_manager(manager: &ManagerSettings) -> RawManager {
             .to_owned(),
         ),
         cleanup_interval: Some(manager.cleanup_interval.as_secs()),
-        copy_limit: Some(manager.copy_limit.unwrap_or(0).to_string()),
+        copy_limit: Some(exact_bytes(manager.copy_limit.unwrap_or(0))),
     }
 }
 

@@ -158,8 +158,8 @@ fn mistakes_are_told_with_code_2() {
         (&["create", "--pids", "3"], "--pids"),
         (&["create", "--pids", "-3"], "-3"),
         (&["create", "--timeout", "soon"], "soon"),
-        (&["create", "--env", "novalue"], "KEY=VALUE"),
-        (&["create", "--env", "=x"], "KEY=VALUE"),
+        (&["create", "--env", "novalue"], "novalue=VALUE"),
+        (&["create", "--env", "=x"], "KEY"),
         (&["create", "--label", "sandtop.scope=x"], "reserved"),
         (&["create", "--mount", "nonsense"], "--mount"),
         (&["create", "--mount", "relative:/x"], "--mount"),
@@ -174,7 +174,7 @@ fn mistakes_are_told_with_code_2() {
         ),
         (
             &["exec", "demo-python", "--env", "x", "--", "true"],
-            "KEY=VALUE",
+            "x=VALUE",
         ),
         (
             &["exec", "demo-python", "--workdir", "/a/../b", "--", "true"],

@@ -184,6 +184,7 @@ impl Terminal {
     /// Presses and releases the left button on something that is seen.
     #[track_caller]
     pub(crate) fn click(&mut self, part: &str) {
+        self.until_seen(part);
         let (row, column) = self.find(part).expect("it is on the screen");
         self.type_in(&format!("\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m"));
     }

@@ -276,11 +276,11 @@ fn detaching_at_the_process_limit(place: &Place, more: &[&str]) {
     until("there is no room", || {
         run(place, &filling)["stdout"] == "full\n"
     });
-    let words = "sandtop: true: the process limit of the sandbox is reached; ";
-    place
-        .run(&["exec", &name, "--", "true"])
-        .exits(126)
-        .says(words);
+    // The engine itself may fail to start our guest there; then it says why in its own words, and the code is the same.
+    let explains =
+        |said: &str| said.starts_with("sandtop: true: ") && said.contains("process limit");
+    let ran = place.run(&["exec", &name, "--", "true"]).exits(126);
+    assert!(explains(&ran.stderr) && ran.text().is_empty(), "{ran:?}");
     let detached = place.run(&["exec", &name, "--detach", "--", "true"]).ok();
     let detached = detached.text().trim().to_owned();
     until("it has ended", || {
@@ -288,10 +288,7 @@ fn detaching_at_the_process_limit(place: &Place, more: &[&str]) {
     });
     let ended = run(place, &detached);
     assert_eq!(ended["exit_code"], 126);
-    assert!(
-        ended["stderr"].as_str().unwrap().starts_with(words),
-        "{ended}"
-    );
+    assert!(explains(ended["stderr"].as_str().unwrap()), "{ended}");
 }
 
 #[test]

@@ -39,6 +39,8 @@ pub(super) async fn start(guests: Guests, id: &SandboxId, spec: &ExecSpec) -> Re
         run,
         started,
         deadline,
+        program: spec.argv.first().cloned().unwrap_or_default(),
+        said: Said::Nothing,
         over: false,
     };
     Ok(RunningExec {
@@ -99,7 +101,17 @@ struct Following {
     started: DateTime<Utc>,
     deadline: Option<Instant>,
     ticket: Ticket,
+    program: String,
+    said: Said,
     over: bool,
+}
+
+/// What came of the guest so far.
+enum Said {
+    Nothing,
+    Something,
+    /// More after its first words, which was read to understand them.
+    Next(Option<GuestItem>),
 }
 
 impl Following {
@@ -116,12 +128,53 @@ impl Following {
     }
 
     async fn step(&mut self) -> ExecItem {
-        match self.run.next_before(self.deadline).await {
+        let item = match std::mem::replace(&mut self.said, Said::Something) {
+            Said::Next(item) => item,
+            Said::Something => self.run.next_before(self.deadline).await,
+            Said::Nothing => {
+                let first = self.run.next_before(self.deadline).await;
+                self.understand(first).await
+            }
+        };
+        match item {
             Some(GuestItem::Chunk(chunk)) => ExecItem::Chunk(chunk),
             Some(GuestItem::Trailer(trailer)) => ExecItem::End(self.ended(&trailer).await),
             Some(GuestItem::Cut) => ExecItem::End(ExecEnd::bare(self.cut().await)),
             None => ExecItem::End(ExecEnd::bare(self.overdue().await)),
         }
+    }
+
+    /// Tells an engine's own words on a guest that it could not start from those of a command: nothing follows them.
+    async fn understand(&mut self, first: Option<GuestItem>) -> Option<GuestItem> {
+        let Some(GuestItem::Chunk(chunk)) = first else {
+            return first;
+        };
+        let text = String::from_utf8_lossy(&chunk.bytes);
+        let Some(failure) = self.guests.transport.explain(text.trim()) else {
+            return Some(GuestItem::Chunk(chunk));
+        };
+        let soon = Instant::now() + FALLING;
+        let next = match self.run.next_before(Some(soon)).await {
+            // What follows comes in its own time.
+            None => return Some(GuestItem::Chunk(chunk)),
+            next => next,
+        };
+        let was_started = !matches!(next, Some(GuestItem::Cut));
+        self.said = Said::Next(next);
+        if was_started {
+            return Some(GuestItem::Chunk(chunk));
+        }
+        let hint = failure.hint.unwrap_or_default();
+        let words = format!(
+            "{}{}: {}; {hint}\n",
+            wire::COMPLAINT,
+            self.program,
+            failure.message
+        );
+        Some(GuestItem::Chunk(OutputChunk {
+            stream: StreamKind::Stderr,
+            bytes: words.into(),
+        }))
     }
 
     /// Reads the end from the last words; a kill for memory is told apart from any other.

@@ -180,9 +180,10 @@ impl<'a> Round<'a> {
     async fn remove(&self, sandbox: &Sandbox, reason: Reason) -> Result<(), Failure> {
         let (context, host) = (self.context, self.host);
         let _lock = context.lock_sandbox(&sandbox.reference).await;
-        let intent = self.claim(sandbox, reason).await?;
         let action = LifecycleOp::Remove { force: true };
+        // Before the claim, which would be taken for the cause of an end that came just before it.
         life_changes::before_change(context, host, &sandbox.reference, action).await;
+        let intent = self.claim(sandbox, reason).await?;
         if let Err(error) = host.engine.act(&sandbox.reference.id, action).await {
             self.give_up(sandbox).await;
             return Err(Failure::from(error));

@@ -85,7 +85,7 @@ fn succeeded(state: &mut AppState, reply_to: ReplyTo, reply: Reply, label: &str)
         (ReplyTo::ForeignRuns, Reply::Runs(runs)) => return foreign_runs::answered(state, &runs),
         (ReplyTo::NewSandbox, Reply::Created(sandbox)) => {
             let name = &sandbox.name;
-            let words = format!("{name} is running. F3 writes code for it, x opens a shell.");
+            let words = format!("{name} is running. F3 and i write code for it, x opens a shell.");
             state.say(Tone::Good, words);
             state.sandboxes.select(sandbox.reference);
         }

@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context as TaskContext, Poll, Waker};
 
 use tokio::sync::{OwnedMutexGuard, mpsc, watch};
 
@@ -49,14 +50,25 @@ impl<K> Default for Locks<K> {
 }
 
 impl<K: Clone + Eq + Hash> Locks<K> {
-    /// Waits for the lock of one of them; locks that nobody holds are forgotten.
-    async fn lock(&self, key: &K) -> OwnedMutexGuard<()> {
+    /// Gets in line for the lock of one of them, now and not when it is first waited for; locks that nobody holds are forgotten.
+    fn lock(&self, key: &K) -> impl Future<Output = OwnedMutexGuard<()>> + Send + use<K> {
         let lock = {
             let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             locks.retain(|known, lock| known == key || Arc::strong_count(lock) > 1);
             locks.entry(key.clone()).or_default().clone()
         };
-        lock.lock_owned().await
+        let mut turn = Box::pin(lock.lock_owned());
+        let mut now = TaskContext::from_waker(Waker::noop());
+        let at_once = match turn.as_mut().poll(&mut now) {
+            Poll::Ready(guard) => Some(guard),
+            Poll::Pending => None,
+        };
+        async move {
+            match at_once {
+                Some(guard) => guard,
+                None => turn.await,
+            }
+        }
     }
 }
 
@@ -238,9 +250,12 @@ impl Context {
         let _ = closing.wait_for(|closing| *closing).await;
     }
 
-    /// Waits for the turn of an operation on a sandbox.
-    pub(super) async fn lock_sandbox(&self, sandbox: &SandboxRef) -> OwnedMutexGuard<()> {
-        self.changes.lock(sandbox).await
+    /// Gets in line for an operation on a sandbox; what was asked for first is done first.
+    pub(super) fn lock_sandbox(
+        &self,
+        sandbox: &SandboxRef,
+    ) -> impl Future<Output = OwnedMutexGuard<()>> + Send + use<> {
+        self.changes.lock(sandbox)
     }
 
     /// Lists the sandboxes of a host and tells the list; never an older one after a newer.
@@ -303,6 +318,23 @@ mod tests {
             deps: config.deps,
             store: Store::open(None),
         }
+    }
+
+    #[tokio::test]
+    async fn what_asks_first_is_first_whoever_waits_first() {
+        let locks: Locks<u8> = Locks::default();
+        let held = locks.lock(&1).await;
+        let (first, second) = (locks.lock(&1), locks.lock(&1));
+        let order = Mutex::new(Vec::new());
+        let note = async |turn: &str, guard| {
+            order.lock().expect("a list").push(turn.to_owned());
+            drop::<OwnedMutexGuard<()>>(guard);
+        };
+        let later = async { note("second", second.await).await };
+        let sooner = async { note("first", first.await).await };
+        let release = async { drop(held) };
+        tokio::join!(later, sooner, release);
+        assert_eq!(*order.lock().expect("a list"), ["first", "second"]);
     }
 
     #[tokio::test(start_paused = true)]

@@ -56,7 +56,11 @@ impl Manager {
             Command::SelfTest { host, spec } => {
                 self.answer(id, selftest::selftest(c, id, host, spec));
             }
-            Command::Act { sandbox, action } => self.answer(id, lifecycle::act(c, sandbox, action)),
+            Command::Act { sandbox, action } => {
+                // In line at once: of two tasks, the later one may run first.
+                let turn = c.lock_sandbox(&sandbox);
+                self.answer(id, lifecycle::act(c, sandbox, action, turn));
+            }
             Command::Inspect(sandbox) => self.answer(id, lifecycle::inspect(c, sandbox)),
             Command::Processes(sandbox) => self.answer(id, lifecycle::processes(c, sandbox)),
             Command::Changes(sandbox) => self.answer(id, lifecycle::changes(c, sandbox)),

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use futures_util::future::join_all;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedMutexGuard, mpsc};
 
 use super::context::Context;
 use super::host::{LOOK_UP, within};
@@ -112,8 +112,10 @@ pub(super) async fn act(
     context: Context,
     sandbox: SandboxRef,
     action: LifecycleOp,
+    turn: impl Future<Output = OwnedMutexGuard<()>>,
 ) -> Result<Reply, Failure> {
-    change_phase(&context, &sandbox, action).await?;
+    let _lock = turn.await;
+    change_locked(&context, &sandbox, action).await?;
     Ok(Reply::Done)
 }
 
@@ -124,8 +126,16 @@ pub(super) async fn change_phase(
     sandbox: &SandboxRef,
     action: LifecycleOp,
 ) -> Result<(), Failure> {
-    let host = context.host(&sandbox.host)?;
     let _lock = context.lock_sandbox(sandbox).await;
+    change_locked(context, sandbox, action).await
+}
+
+async fn change_locked(
+    context: &Context,
+    sandbox: &SandboxRef,
+    action: LifecycleOp,
+) -> Result<(), Failure> {
+    let host = context.host(&sandbox.host)?;
     let intent = Intent {
         action: action.verb().to_owned(),
         reason: String::new(),

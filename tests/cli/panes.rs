@@ -166,3 +166,43 @@ fn the_mouse_reaches_a_program_that_asks_for_it() {
     terminal.until_seen("i type");
     leave(terminal, Some("open shell"));
 }
+
+/// The phases of sandboxes, in the order of their names.
+fn phases(place: &Place) -> Vec<String> {
+    let list = place.json_ok(&["ls", "--all"]);
+    let mut all: Vec<(String, String)> = list
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| ["name", "phase"].map(|key| one[key].as_str().unwrap().to_owned()))
+        .map(|[name, phase]| (name, phase))
+        .collect();
+    all.sort();
+    all.into_iter().map(|(_, phase)| phase).collect()
+}
+
+#[test]
+fn resuming_all_waits_for_pausing_all_and_leaves_alone_what_was_paused_before() {
+    let place = Place::local();
+    for name in ["a", "b", "c", "held"] {
+        place.run(&["create", name]).ok();
+    }
+    place.run(&["pause", "held"]).ok();
+    let mut terminal = start(&place, "held");
+    terminal.until_seen("paused");
+    for _ in 0..3 {
+        terminal.type_in("F");
+        terminal.until_seen("Pause all 3 running");
+        // No look in between: what F began is not seen yet when T comes.
+        terminal.type_in("yT");
+        until("all go on", || {
+            phases(&place) == ["running", "running", "running", "paused"]
+        });
+        until("the screen says so", || {
+            terminal.screen().matches("‖ paused").count() == 1
+        });
+    }
+    terminal.type_in("q");
+    assert_eq!(terminal.end().0, 0);
+    place.run(&["rm", "-f", "a", "b", "c", "held"]).ok();
+}

@@ -158,8 +158,8 @@ fn mistakes_are_told_with_code_2() {
         (&["create", "--pids", "3"], "--pids"),
         (&["create", "--pids", "-3"], "-3"),
         (&["create", "--timeout", "soon"], "soon"),
-        (&["create", "--env", "novalue"], "novalue=VALUE"),
-        (&["create", "--env", "=x"], "KEY"),
+        (&["create", "--env", "novalue"], "novalue is not set here"),
+        (&["create", "--env", "=x"], "KEY=VALUE"),
         (&["create", "--label", "sandtop.scope=x"], "reserved"),
         (&["create", "--mount", "nonsense"], "--mount"),
         (&["create", "--mount", "relative:/x"], "--mount"),
@@ -174,7 +174,7 @@ fn mistakes_are_told_with_code_2() {
         ),
         (
             &["exec", "demo-python", "--env", "x", "--", "true"],
-            "x=VALUE",
+            "x is not set here",
         ),
         (
             &["exec", "demo-python", "--workdir", "/a/../b", "--", "true"],

@@ -4,9 +4,12 @@
 //! the same each time; `SANDTOP_FUZZ_EXECUTIONS` and `SANDTOP_FUZZ_SEED` make a longer or another one. What once crashed a
 //! reader lies in `tests/cases/crashes`, one file each in a folder of the reader's name, and is read again with every test.
 
+#![allow(clippy::indexing_slicing, clippy::print_stdout)] // It is made for tests, which may panic and print.
+
 use std::collections::HashSet;
 use std::fmt::Debug;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 
@@ -55,14 +58,14 @@ impl Target<'_> {
         self.read_again(&read);
         let mut random = Random(setting("SANDTOP_FUZZ_SEED", 1).wrapping_mul(2) + 1);
         let mut inputs: Vec<Vec<u8>> = self.seeds.iter().map(|seed| seed.to_vec()).collect();
-        let mut seen: HashSet<u64> = HashSet::new();
+        let mut answers: HashSet<u64> = HashSet::new();
         let executions = setting("SANDTOP_FUZZ_EXECUTIONS", EXECUTIONS) / self.cost;
         for execution in 0..executions.max(1) {
             let input = match inputs.get(usize::try_from(execution).unwrap_or(usize::MAX)) {
                 Some(seed) if execution < self.seeds.len() as u64 => seed.clone(),
                 _ => self.mutant(&inputs, &mut random),
             };
-            let is_new = seen.insert(hash(&self.read(&read, &input)));
+            let is_new = answers.insert(hash(&self.read(&read, &input)));
             if is_new && inputs.len() < MOST_KEPT {
                 inputs.push(input);
             }
@@ -70,7 +73,7 @@ impl Target<'_> {
         println!(
             "{}: {executions} inputs, {} kinds of answers",
             self.name,
-            seen.len()
+            answers.len()
         );
     }
 
@@ -111,7 +114,7 @@ impl Target<'_> {
         match random.below(8) {
             0 => flip(input, from, random),
             1 => drop(input.drain(from..to)),
-            2 => insert(input, from, &input[from..to].to_vec()),
+            2 => repeat(input, from..to),
             3 => insert(input, from, &[random.byte()]),
             4 => replace(input, from, random.pick(&EDGES).copied().unwrap_or(b"")),
             5 => input.truncate(from),
@@ -136,6 +139,11 @@ fn flip(input: &mut [u8], at: usize, random: &mut Random) {
     if let Some(byte) = input.get_mut(at) {
         *byte ^= 1 << random.below(8);
     }
+}
+
+fn repeat(input: &mut Vec<u8>, range: Range<usize>) {
+    let copy = input[range.clone()].to_vec();
+    insert(input, range.start, &copy);
 }
 
 fn insert(input: &mut Vec<u8>, at: usize, bytes: &[u8]) {
@@ -196,7 +204,7 @@ fn a_reader_that_panics_is_found() {
         cost: 1,
     };
     target.run(|input| {
-        let depth = input.iter().filter(|byte| **byte == b'(').count();
+        let depth = memchr::memchr_iter(b'(', input).count();
         assert!(depth < 20, "found");
         depth
     });

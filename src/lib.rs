@@ -146,10 +146,13 @@ fn start(cli: &Cli) -> anyhow::Result<u8> {
     }
     cli::check_host(&cli.global)?;
     descriptors::make_room()?;
-    let state = open_state(&options.environment);
-    // Opened before anything else: its thread works meanwhile. What is simulated leaves no trace.
-    let lasting = state.as_deref();
-    let store = Store::open(lasting.filter(|_| options.engine != Some(EngineKind::Demo)));
+    // Opened before anything else: the record's thread works meanwhile.
+    let (state, store) = open_state(&options);
+    if let (true, Some(why)) = (cli.verb.is_some(), store.why_unusable()) {
+        // Said now, also by verbs that do not ask the record.
+        cli::warn(why);
+        let _ = store.is_news();
+    }
     let config = Config::load(&options)?;
     let store = with_retention(store, &config);
     let log = state
@@ -175,16 +178,20 @@ fn start(cli: &Cli) -> anyhow::Result<u8> {
     Ok(code)
 }
 
-/// Returns the state directory. Without one work goes on and nothing is kept; if it is there and not ours alone, that is said.
-fn open_state(environment: &Environment) -> Option<PathBuf> {
-    let state = Paths::new(environment).state_dir;
-    let opened = create_private(&state, environment.uid());
-    if let Err(failure) = &opened
-        && failure.kind == FailureKind::Refused
-    {
-        cli::warn(failure);
+/// Opens the state directory and the record in it. Without one work goes on and nothing is kept; one that is not ours alone is
+/// not used, and the record says so.
+fn open_state(options: &LoadOptions) -> (Option<PathBuf>, Store) {
+    let state = Paths::new(&options.environment).state_dir;
+    match create_private(&state, options.environment.uid()) {
+        Ok(()) => {
+            // What is simulated leaves no trace.
+            let lasting = Some(&*state).filter(|_| options.engine != Some(EngineKind::Demo));
+            let store = Store::open(lasting);
+            (Some(state), store)
+        }
+        Err(failure) if failure.kind == FailureKind::Refused => (None, Store::unusable(failure)),
+        Err(_) => (None, Store::open(None)),
     }
-    opened.is_ok().then_some(state)
 }
 
 /// A verb has one thing to do, and passing it between threads costs more than it saves; the dashboard must draw while the

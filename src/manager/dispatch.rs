@@ -4,8 +4,8 @@ use super::package_cache as packages;
 use super::run::Manager;
 use super::streams::{Input, NewStream};
 use super::{deaths, file_streams, lifecycle, programs, reaper, runs, selftest, streams, transfer};
-use crate::domain::{RequestId, StreamId, TtySize};
-use crate::protocol::{Command, Request};
+use crate::domain::{RequestId, SandboxRef, StreamId, TtySize};
+use crate::protocol::{Command, LifecycleOp, Request};
 
 impl Manager {
     /// Starts what a request asks for. The match has no default arm, so that a new command cannot be forgotten here.
@@ -56,11 +56,7 @@ impl Manager {
             Command::SelfTest { host, spec } => {
                 self.answer(id, selftest::selftest(c, id, host, spec));
             }
-            Command::Act { sandbox, action } => {
-                // In line at once: of two tasks, the later one may run first.
-                let turn = c.lock_sandbox(&sandbox);
-                self.answer(id, lifecycle::act(c, sandbox, action, turn));
-            }
+            Command::Act { sandbox, action } => self.act(id, sandbox, action),
             Command::Inspect(sandbox) => self.answer(id, lifecycle::inspect(c, sandbox)),
             Command::Processes(sandbox) => self.answer(id, lifecycle::processes(c, sandbox)),
             Command::Changes(sandbox) => self.answer(id, lifecycle::changes(c, sandbox)),
@@ -113,6 +109,13 @@ impl Manager {
             Command::Pin { sandbox, pinned } => self.answer(id, reaper::pin(c, sandbox, pinned)),
             Command::Remember { host, name } => self.answer(id, deaths::remember(c, host, name)),
         }
+    }
+
+    /// Changes a sandbox, in line at once: of two tasks, the later one may run first.
+    fn act(&mut self, id: RequestId, sandbox: SandboxRef, action: LifecycleOp) {
+        let context = self.context.clone();
+        let turn = context.lock_sandbox(&sandbox);
+        self.answer(id, lifecycle::act(context, sandbox, action, turn));
     }
 
     fn resize(&mut self, id: RequestId, stream: StreamId, size: TtySize) {

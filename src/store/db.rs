@@ -15,6 +15,8 @@ const AGAIN: Duration = Duration::from_secs(5);
 pub(super) struct Db {
     /// `None` keeps everything in memory.
     file: Option<PathBuf>,
+    /// Why it may not be opened at all.
+    unusable: Option<Failure>,
     connection: Option<Connection>,
     failed: Option<(Instant, Failure)>,
     /// That a damaged file was set aside, if that was not told yet.
@@ -25,9 +27,17 @@ impl Db {
     pub(super) fn new(file: Option<PathBuf>) -> Self {
         Self {
             file,
+            unusable: None,
             connection: None,
             failed: None,
             damage: None,
+        }
+    }
+
+    pub(super) fn unusable(why: Failure) -> Self {
+        Self {
+            unusable: Some(why),
+            ..Self::new(None)
         }
     }
 
@@ -62,6 +72,9 @@ impl Db {
     }
 
     fn open(&mut self) -> Result<Connection, Failure> {
+        if let Some(why) = &self.unusable {
+            return Err(why.clone());
+        }
         if let Some((at, failure)) = &self.failed
             && at.elapsed() < AGAIN
         {

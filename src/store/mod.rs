@@ -58,6 +58,8 @@ pub struct Store {
     /// What was found damaged and not told yet.
     damage: Arc<Mutex<Option<Failure>>>,
     file: Option<Arc<PathBuf>>,
+    /// Why nothing may be kept.
+    unusable: Option<Arc<Failure>>,
 }
 
 impl Store {
@@ -65,7 +67,26 @@ impl Store {
     #[must_use]
     pub fn open(state: Option<&Path>) -> Self {
         let file = state.map(|dir| dir.join("store.db"));
-        let db = Db::new(file.clone());
+        Self::start(Db::new(file.clone()), state, file)
+    }
+
+    /// A store that cannot be used, and says why whenever it is asked: then nobody knows what was used when.
+    #[must_use]
+    pub fn unusable(why: Failure) -> Self {
+        let store = Self::start(Db::unusable(why.clone()), None, None);
+        Self {
+            unusable: Some(Arc::new(why)),
+            ..store
+        }
+    }
+
+    /// Tells why it cannot be used, if that is known from the start.
+    #[must_use]
+    pub fn why_unusable(&self) -> Option<&Failure> {
+        self.unusable.as_deref()
+    }
+
+    fn start(db: Db, state: Option<&Path>, file: Option<PathBuf>) -> Self {
         let (jobs, waiting) = mpsc::channel(WAITING);
         let named = std::thread::Builder::new().name("store".to_owned());
         if let Err(error) = named.spawn(move || serve(db, waiting)) {
@@ -79,6 +100,7 @@ impl Store {
             swept: Arc::default(),
             damage: Arc::default(),
             file: file.map(Arc::new),
+            unusable: None,
         }
     }
 

@@ -1,5 +1,7 @@
 //! Runs as every process sees them: recorded, followed, fed, cancelled, and ended truly.
 
+use std::os::unix::fs::DirBuilderExt;
+
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -213,7 +215,8 @@ fn ten_processes_at_once_are_all_recorded() {
 fn a_broken_store_costs_the_record_and_nothing_else() {
     let place = Place::docker();
     let store = place.path("state/sandtop/store.db");
-    std::fs::create_dir_all(&store).unwrap();
+    let mut private = std::fs::DirBuilder::new();
+    private.recursive(true).mode(0o700).create(&store).unwrap();
     let name = place.name("s");
     let image = crate::support::busybox();
     place

@@ -1,5 +1,7 @@
 //! Hostile archives, as an engine that lies or breaks may send them.
 
+#![allow(clippy::indexing_slicing)] // Tests may panic.
+
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, stream};
 

@@ -44,7 +44,7 @@ pub(super) async fn hand_over(
     let here = volumes_here(client, id).await;
     for folder in folders {
         let volume = here.iter().find(|(target, _)| target == *folder);
-        if !volume.is_some_and(|(_, data)| give(data, owner).is_ok()) {
+        if volume.is_none_or(|(_, data)| give(data, owner).is_err()) {
             upload(client, id, folder, owner).await?;
         }
     }

@@ -1,5 +1,7 @@
 //! Hostile words of guests, keepers and their journal.
 
+#![allow(clippy::indexing_slicing)] // Tests may panic.
+
 use std::fmt::Debug;
 
 use crate::fuzz::{Target, kind_of};

@@ -1,5 +1,7 @@
 //! Hostile output: nothing that a terminal obeys gets through, and the cut between chunks does not matter.
 
+#![allow(clippy::indexing_slicing)] // Tests may panic.
+
 use super::super::{SafeStream, safe_line};
 use super::*;
 use crate::fuzz::Target;

@@ -1,5 +1,7 @@
 //! Hostile layers: whatever one holds, nothing is written outside of the new root.
 
+#![allow(clippy::indexing_slicing)] // Tests may panic.
+
 use std::fs;
 
 use crate::fuzz::Target;

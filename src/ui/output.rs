@@ -20,7 +20,7 @@ use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Widget, Wrap};
 
 use super::theme::{Role, Theme};
-use crate::app::panes::output::{OutputState, ReapStatus, Run};
+use crate::app::panes::output::{OutputState, RunHealth, Run};
 
 const NO_RUNS: &str = "No output yet. Press F9 to run the editor's buffer, or x for a shell.";
 
@@ -109,11 +109,11 @@ fn silence(run: &Run) -> &'static str {
 }
 
 /// Returns the sign and the role of a `reap_status`.
-fn sign(reap_status: ReapStatus) -> (&'static str, Role) {
+fn sign(reap_status: RunHealth) -> (&'static str, Role) {
     match reap_status {
-        ReapStatus::Open => ("●", Role::Accent),
-        ReapStatus::Good => ("✓", Role::Ok),
-        ReapStatus::Odd => ("○", Role::Warn),
-        ReapStatus::Bad => ("✗", Role::Error),
+        RunHealth::Open => ("●", Role::Accent),
+        RunHealth::Good => ("✓", Role::Ok),
+        RunHealth::Odd => ("○", Role::Warn),
+        RunHealth::Bad => ("✗", Role::Error),
     }
 }

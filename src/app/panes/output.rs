@@ -21,7 +21,7 @@ use chrono::{DateTime, Utc};
 pub use line::OutputLine;
 pub use run::{Hold, MOST_BYTES, MOST_LINES, Run, RunInfo, dropped_note};
 pub use search::Search;
-pub use status::{ReapStatus, RunStatus};
+pub use status::{RunHealth, RunStatus};
 pub use tabs::{tab_text, took};
 pub use view::{Shape, Spot};
 

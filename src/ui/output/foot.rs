@@ -48,7 +48,7 @@ fn fit(text: &str, room: usize, is_first: bool) -> String {
 
 /// Returns what is said, each long and short.
 fn parts(pane: &OutputPane<'_>, run: &Run) -> Vec<(String, String, Role)> {
-    let (_, role) = sign(run.status().reap_status());
+    let (_, role) = sign(run.status().health());
     let badge = badge(pane, run);
     let mut parts = vec![(badge.clone(), badge, role)];
     if run.first() > 0 {
@@ -64,7 +64,7 @@ fn parts(pane: &OutputPane<'_>, run: &Run) -> Vec<(String, String, Role)> {
 
 /// Says how the run stands, how long it took and what it needed.
 fn badge(pane: &OutputPane<'_>, run: &Run) -> String {
-    let (sign, _) = sign(run.status().reap_status());
+    let (sign, _) = sign(run.status().health());
     let (peak, refused) = (run.peak_memory(), run.refused_processes());
     let facts = [
         Some(format!("{sign} {}", run.status().words())),

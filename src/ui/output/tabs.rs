@@ -48,6 +48,6 @@ fn role(pane: &OutputPane<'_>, run: &Run, selected: Option<StreamId>) -> Role {
 }
 
 fn tab(pane: &OutputPane<'_>, run: &Run) -> String {
-    let (sign, _) = sign(run.status().reap_status());
+    let (sign, _) = sign(run.status().health());
     tab_text(run, sign, pane.now)
 }

@@ -17,7 +17,7 @@ pub enum RunStatus {
 
 /// How well a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ReapStatus {
+pub enum RunHealth {
     /// It goes on.
     Open,
     /// It ended as wished.
@@ -59,12 +59,12 @@ impl RunStatus {
 
     /// Tells how well it stands.
     #[must_use]
-    pub fn reap_status(&self) -> ReapStatus {
+    pub fn health(&self) -> RunHealth {
         match self {
-            Self::Running => ReapStatus::Open,
-            Self::Ended(Ended::Code(0)) => ReapStatus::Good,
-            Self::Ended(Ended::Cancelled | Ended::Lost) => ReapStatus::Odd,
-            Self::Ended(_) | Self::Failed(_) => ReapStatus::Bad,
+            Self::Running => RunHealth::Open,
+            Self::Ended(Ended::Code(0)) => RunHealth::Good,
+            Self::Ended(Ended::Cancelled | Ended::Lost) => RunHealth::Odd,
+            Self::Ended(_) | Self::Failed(_) => RunHealth::Bad,
         }
     }
 }
@@ -89,18 +89,18 @@ mod tests {
     #[test]
     fn every_end_has_its_words() {
         let table = [
-            (Ended::Code(0), "ok", ReapStatus::Good),
-            (Ended::Code(3), "exit 3", ReapStatus::Bad),
-            (Ended::Signal(9), "signal 9", ReapStatus::Bad),
-            (Ended::TimedOut, "timeout", ReapStatus::Bad),
-            (Ended::OutOfMemory, "out of memory", ReapStatus::Bad),
-            (Ended::Cancelled, "cancelled", ReapStatus::Odd),
-            (Ended::Lost, "lost", ReapStatus::Odd),
+            (Ended::Code(0), "ok", RunHealth::Good),
+            (Ended::Code(3), "exit 3", RunHealth::Bad),
+            (Ended::Signal(9), "signal 9", RunHealth::Bad),
+            (Ended::TimedOut, "timeout", RunHealth::Bad),
+            (Ended::OutOfMemory, "out of memory", RunHealth::Bad),
+            (Ended::Cancelled, "cancelled", RunHealth::Odd),
+            (Ended::Lost, "lost", RunHealth::Odd),
         ];
         for (ended, words, reap_status) in table {
             let status = RunStatus::of(&Ok(ExecEnd::bare(ended)));
             assert_eq!(
-                (status.words().as_str(), status.reap_status()),
+                (status.words().as_str(), status.health()),
                 (words, reap_status)
             );
         }

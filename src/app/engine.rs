@@ -1,4 +1,4 @@
-//! What is known of the engines: how each link stands, what happened, and which images are at hand.
+//! What is known of the engines: how each link stands, what happened, and which images are available locally.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -18,8 +18,8 @@ pub const LOOK_BACK: TimeDelta = TimeDelta::hours(24);
 pub struct KnownLink {
     /// How it stands.
     pub link: Link,
-    /// When that was heard.
-    pub heard: DateTime<Utc>,
+    /// When that was since.
+    pub since: DateTime<Utc>,
     /// Where the engine was when it last answered.
     pub endpoint: Option<String>,
 }
@@ -31,7 +31,7 @@ impl KnownLink {
         let Link::Down { retry_in, .. } = &self.link else {
             return None;
         };
-        let at = self.heard + TimeDelta::from_std(*retry_in).unwrap_or_default();
+        let at = self.since + TimeDelta::from_std(*retry_in).unwrap_or_default();
         Some(u64::try_from((at - now).num_seconds()).unwrap_or(0))
     }
 }
@@ -40,7 +40,7 @@ impl KnownLink {
 #[derive(Debug, Default)]
 pub struct EngineState {
     links: BTreeMap<HostName, KnownLink>,
-    happened: VecDeque<EngineEvent>,
+    events: VecDeque<EngineEvent>,
     /// Images that need no pull, by name.
     pub images: Vec<Image>,
 }
@@ -55,7 +55,7 @@ impl EngineState {
         };
         let known = KnownLink {
             link,
-            heard: now,
+            since: now,
             endpoint,
         };
         self.links.insert(host, known);
@@ -79,35 +79,35 @@ impl EngineState {
     }
 
     /// Takes something that has just happened.
-    pub fn happened(&mut self, happening: EngineEvent) {
-        self.remembered(vec![happening]);
+    pub fn on_engine_event(&mut self, event: EngineEvent) {
+        self.on_past_events(vec![event]);
     }
 
     /// Takes what an engine remembers; what is known already is not told twice.
-    pub fn remembered(&mut self, past: Vec<EngineEvent>) {
-        for happening in past {
-            let later = |known: &&EngineEvent| known.at > happening.at;
-            let at = self.happened.len() - self.happened.iter().rev().take_while(later).count();
-            let same = self.happened.iter().take(at).rev();
-            let mut same = same.take_while(|known| known.at == happening.at);
-            if !same.any(|known| *known == happening) {
-                self.happened.insert(at, happening);
+    pub fn on_past_events(&mut self, past: Vec<EngineEvent>) {
+        for event in past {
+            let later = |known: &&EngineEvent| known.at > event.at;
+            let at = self.events.len() - self.events.iter().rev().take_while(later).count();
+            let same = self.events.iter().take(at).rev();
+            let mut same = same.take_while(|known| known.at == event.at);
+            if !same.any(|known| *known == event) {
+                self.events.insert(at, event);
             }
         }
-        let over = self.happened.len().saturating_sub(KEPT);
-        self.happened.drain(..over);
+        let over = self.events.len().saturating_sub(KEPT);
+        self.events.drain(..over);
     }
 
     /// Returns what was reported, oldest first: of one thing that happened in several parts.
     pub fn reported(&self) -> impl Iterator<Item = &EngineEvent> {
-        self.happened.iter()
+        self.events.iter()
     }
 
     /// Lists what happened, newest first and each thing once: to one sandbox, or to all.
     #[must_use]
     pub fn events(&self, of: Option<&SandboxRef>) -> Vec<EngineEvent> {
         let is_meant = |event: &&EngineEvent| of.is_none_or(|of| event.sandbox == *of);
-        let meant = self.happened.iter().filter(is_meant).cloned();
+        let meant = self.events.iter().filter(is_meant).cloned();
         let mut merged = merge_events(meant.collect());
         merged.reverse();
         merged
@@ -146,9 +146,9 @@ mod tests {
     #[test]
     fn the_past_and_the_present_become_one_story() {
         let mut state = EngineState::default();
-        state.happened(event(5, "e"));
-        state.happened(event(7, "g"));
-        state.remembered(vec![
+        state.on_engine_event(event(5, "e"));
+        state.on_engine_event(event(7, "g"));
+        state.on_past_events(vec![
             event(1, "a"),
             event(5, "e"),
             event(5, "f"),
@@ -163,7 +163,7 @@ mod tests {
     fn the_oldest_are_forgotten() {
         let mut state = EngineState::default();
         let count = i64::try_from(KEPT).expect("a number");
-        (0..count + 5).for_each(|n| state.happened(event(n, "x")));
+        (0..count + 5).for_each(|n| state.on_engine_event(event(n, "x")));
         assert_eq!(state.events(None).len(), KEPT);
         assert_eq!(state.events(None).last().map(|e| e.at), Some(at(5)));
     }

@@ -1,4 +1,4 @@
-//! `exec --detach`: hands a run to a keeper, a sandtop without a terminal that holds it to its end.
+//! `exec --detach`: hands a run to a supervisor, a sandtop without a terminal that holds it to its end.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -13,10 +13,10 @@ use crate::domain::{ExecId, ExecSpec, Sandbox, SandboxPath, SandboxRef, StdinMod
 use crate::guest::wire;
 use crate::protocol::{Failure, FailureKind};
 
-/// Longest wait for the keeper's word; an engine may be slow to start a process.
+/// Longest wait for the supervisor's word; an engine may be slow to start a process.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// What a keeper is told on its standard input; command lines are public, variables need not be.
+/// What a supervisor is told on its standard input; command lines are public, variables need not be.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Job {
     pub(super) sandbox: SandboxRef,
@@ -63,7 +63,7 @@ impl Job {
     }
 }
 
-/// A keeper's first word.
+/// A supervisor's first word.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Word {
     /// The run has started.
@@ -79,10 +79,10 @@ pub(super) enum Word {
     },
 }
 
-/// Starts a keeper and waits until the run has started.
+/// Starts a supervisor and waits until the run has started.
 pub(super) async fn start(cli: &CliContext, sandbox: &Sandbox, spec: &ExecSpec) -> Outcome {
     let job = serde_json::to_vec(&Job::new(sandbox, spec)).unwrap_or_default();
-    let arguments = cli.keeper_arguments();
+    let arguments = cli.supervisor_arguments();
     let starting = tokio::task::spawn_blocking(move || launch(&arguments, &job));
     let failed = |why: &dyn std::fmt::Display| {
         let message = format!("starting a process that holds the run failed: {why}");
@@ -109,7 +109,7 @@ pub(super) async fn start(cli: &CliContext, sandbox: &Sandbox, spec: &ExecSpec) 
 }
 
 fn launch(arguments: &[String], job: &[u8]) -> std::io::Result<Word> {
-    let mut keeper: Child = Program::new(std::env::current_exe()?)
+    let mut supervisor: Child = Program::new(std::env::current_exe()?)
         .args(arguments)
         .arg("keep")
         .stdin(Stdio::piped())
@@ -118,11 +118,11 @@ fn launch(arguments: &[String], job: &[u8]) -> std::io::Result<Word> {
         // Keys of our terminal must not reach it before it has left our session.
         .process_group(0)
         .spawn()?;
-    if let Some(mut stdin) = keeper.stdin.take() {
+    if let Some(mut stdin) = supervisor.stdin.take() {
         stdin.write_all(job)?;
     }
     let mut line = String::new();
-    if let Some(stdout) = keeper.stdout.take() {
+    if let Some(stdout) = supervisor.stdout.take() {
         BufReader::new(stdout).read_line(&mut line)?;
     }
     serde_json::from_str(&line).map_err(|_| {

@@ -17,7 +17,7 @@ mod file_args;
 mod files;
 mod identity;
 mod inspect;
-mod looking;
+mod introspect;
 mod manual;
 mod output;
 mod print;
@@ -64,7 +64,7 @@ pub struct CliContext {
     host: Option<HostName>,
     read_only: bool,
     store: Store,
-    /// The global flags, as a keeper must be given them.
+    /// The global flags, as a supervisor must be given them.
     flags: Vec<String>,
 }
 
@@ -97,7 +97,7 @@ impl CliContext {
         self.host.clone().unwrap_or_else(|| HostName::new(HOST))
     }
 
-    fn keeper_arguments(&self) -> Vec<String> {
+    fn supervisor_arguments(&self) -> Vec<String> {
         self.flags.clone()
     }
 
@@ -295,9 +295,9 @@ async fn dispatch(cli: &mut CliContext, verb: &Verb, options: &LoadOptions) -> O
         Verb::Cp { from, to, max_size } => cp::copy(cli, from, to, max_size.as_deref()).await,
         Verb::Stats { names, watch } => watching::stats(cli, names, *watch).await,
         Verb::Inspect { name } => inspect::inspect(cli, name).await,
-        Verb::Top { name } => looking::top(cli, name).await,
-        Verb::Changes { name } => looking::changes(cli, name).await,
-        Verb::Images => looking::images(cli).await,
+        Verb::Top { name } => introspect::top(cli, name).await,
+        Verb::Changes { name } => introspect::changes(cli, name).await,
+        Verb::Images => introspect::images(cli).await,
         Verb::Events { follow, since } => watching::events(cli, *follow, *since).await,
         Verb::Cache(verb) => cache::run(cli, verb).await,
         Verb::Doctor => doctor::doctor(cli, options).await,

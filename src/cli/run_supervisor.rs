@@ -145,7 +145,7 @@ fn listen(cli: &CliContext, spec: &ExecSpec) -> Outcome<mpsc::Receiver<Given>> {
     Ok(inputs)
 }
 
-/// The socket's file, removed when the keeper ends in order.
+/// The socket's file, removed when the supervisor ends in order.
 struct Door(PathBuf);
 
 impl Drop for Door {

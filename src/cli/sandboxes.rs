@@ -9,7 +9,7 @@ use super::print::{self, Format, Outcome};
 use super::sandbox_args::CreateArgs;
 use super::session::{pick, unexpected};
 use super::{CliContext, exit, identity, spec, views};
-use crate::describe::standing_word;
+use crate::describe::status_word;
 use crate::domain::{OwnerKind, Phase, ReapStatus, Sandbox, SandboxRef, Usage};
 use crate::protocol::{Command, Failure, FailureKind, LifecycleOp, Reply};
 use crate::text::{Table, human, safe_line};
@@ -74,10 +74,7 @@ fn table(sandboxes: &[Sandbox], reap_statuses: &HashMap<SandboxRef, ReapStatus>)
 
 /// Says why a sandbox ended or what else is special with it.
 fn why(reap_status: Option<&ReapStatus>) -> String {
-    reap_status
-        .and_then(standing_word)
-        .unwrap_or("-")
-        .to_owned()
+    reap_status.and_then(status_word).unwrap_or("-").to_owned()
 }
 
 fn idle(reap_status: Option<&ReapStatus>) -> String {

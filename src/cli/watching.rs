@@ -8,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::print::{self, Format, Outcome};
 use super::session::{pick, unexpected};
 use super::{CliContext, exit, views};
-use crate::describe::happening_detail;
+use crate::describe::event_detail;
 use crate::domain::{EngineEvent, Sample, Sandbox, SandboxRef, merge_events};
 use crate::protocol::{Command, Event, Failure, Link, Reply, Topic};
 use crate::text::{Table, human, safe_line};
@@ -228,7 +228,7 @@ impl Story {
 }
 
 fn event_line(event: &EngineEvent) -> String {
-    let detail = happening_detail(&event.what);
+    let detail = event_detail(&event.what);
     let line = format!(
         "{}  {:<20} {:<10} {detail}",
         views::time(event.at),

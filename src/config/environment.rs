@@ -19,7 +19,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Reads the surroundings of this process.
+    /// Reads the environment of this process.
     #[must_use]
     pub fn of_process() -> Self {
         let named = |(name, value): (OsString, _)| Some((name.into_string().ok()?, value));
@@ -29,7 +29,7 @@ impl Environment {
         }
     }
 
-    /// Makes surroundings from variables and a user's number.
+    /// Makes an environment from variables and a user's number.
     pub fn new<N: Into<String>, V: Into<OsString>>(
         variables: impl IntoIterator<Item = (N, V)>,
         uid: u32,

@@ -168,7 +168,7 @@ pub struct LoadOptions {
     pub config: Option<PathBuf>,
     /// `--engine`.
     pub engine: Option<EngineKind>,
-    /// The surroundings.
+    /// The environment.
     pub environment: Environment,
 }
 

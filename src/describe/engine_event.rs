@@ -9,7 +9,7 @@ const ASKED_TO_END: i64 = 143;
 
 /// Says what the word leaves open: which command, which code, and why it died.
 #[must_use]
-pub fn happening_detail(what: &EngineEventKind) -> String {
+pub fn event_detail(what: &EngineEventKind) -> String {
     match what {
         EngineEventKind::Exec {
             command,
@@ -105,7 +105,7 @@ fn cause(exit_code: Option<i64>) -> String {
 
 /// Tells how it should strike the reader.
 #[must_use]
-pub fn happening_mood(what: &EngineEventKind) -> Mood {
+pub fn event_mood(what: &EngineEventKind) -> Mood {
     match what {
         EngineEventKind::Oom | EngineEventKind::PidsLimit { .. } => Mood::Bad,
         EngineEventKind::Died {
@@ -159,16 +159,16 @@ mod tests {
             by: Some("uid 0 (cli)".to_owned()),
             exit_code: Some(137),
         };
-        assert_eq!(happening_detail(&removed), "was removed by uid 0 (cli)");
+        assert_eq!(event_detail(&removed), "was removed by uid 0 (cli)");
         let ran = |status: &str, exit_code| EngineEventKind::Exec {
             command: "make".to_owned(),
             exec: None,
             status: Some(status.to_owned()),
             exit_code,
         };
-        assert_eq!(happening_detail(&ran("nonzero", Some(3))), "make: code 3");
-        assert_eq!(happening_detail(&ran("timeout", None)), "make: timeout");
-        assert_eq!(happening_mood(&ran("timeout", None)), Mood::Bad);
+        assert_eq!(event_detail(&ran("nonzero", Some(3))), "make: code 3");
+        assert_eq!(event_detail(&ran("timeout", None)), "make: timeout");
+        assert_eq!(event_mood(&ran("timeout", None)), Mood::Bad);
     }
 
     #[test]
@@ -177,13 +177,13 @@ mod tests {
             exit_code: Some(code),
         };
         assert_eq!(
-            happening_detail(&died(137)),
+            event_detail(&died(137)),
             "code 137, killed or out of memory"
         );
-        assert_eq!(happening_mood(&died(137)), Mood::Bad);
-        assert_eq!(happening_mood(&died(143)), Mood::Warn);
+        assert_eq!(event_mood(&died(137)), Mood::Bad);
+        assert_eq!(event_mood(&died(143)), Mood::Warn);
         let hostile = EngineEventKind::exec("a\u{1b}[2Jb\nc".to_owned(), None);
-        let told = happening_detail(&hostile);
+        let told = event_detail(&hostile);
         assert!(!told.contains(['\u{1b}', '\n']), "{told:?}");
     }
 }

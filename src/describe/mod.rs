@@ -7,8 +7,8 @@ mod sandbox;
 mod selftest;
 
 pub use changes::changes_summary;
-pub use engine_event::{death_words, happening_detail, happening_mood};
-pub use reaping::{standing_word, verdict_reason, verdict_words};
+pub use engine_event::{death_words, event_detail, event_mood};
+pub use reaping::{status_word, verdict_reason, verdict_words};
 pub use sandbox::{Fact, ending, facts};
 pub use selftest::{Finding, Measure, measures};
 

@@ -22,7 +22,7 @@ pub fn verdict_reason(one: &Reaped) -> String {
         Verdict::Keep(spared) => spared.words().to_owned(),
         Verdict::Later(reason, _) | Verdict::Pause(reason) | Verdict::Remove(reason) => {
             match (reason, &one.sandbox.owner) {
-                (Reason::Orphan, Some(owner)) => safe_line(format!("its maker {owner} was killed")),
+                (Reason::Orphan, Some(owner)) => safe_line(format!("its owner {owner} died")),
                 (Reason::Orphan, None) => "its owner died".to_owned(),
                 (Reason::Idle, _) => "nobody uses it".to_owned(),
             }
@@ -33,7 +33,7 @@ pub fn verdict_reason(one: &Reaped) -> String {
 /// Says in one word what is wrong or special with a sandbox: why it ended, that it is orphaned, that it was refused processes,
 /// how its last run ended, or that it is foreign.
 #[must_use]
-pub fn standing_word(reap_status: &ReapStatus) -> Option<&str> {
+pub fn status_word(reap_status: &ReapStatus) -> Option<&str> {
     let death = reap_status.death.as_ref().map(|death| death.cause.as_str());
     let orphan = reap_status.is_orphan().then_some("orphan");
     let last = reap_status.last_end.as_ref().map(|end| end.cause.as_str());

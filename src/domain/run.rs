@@ -63,7 +63,7 @@ impl Code {
 pub enum Tie {
     /// It is cancelled when its owner ends in order.
     Attached,
-    /// A keeper of its own holds it.
+    /// A supervisor of its own holds it.
     Detached,
 }
 

@@ -94,7 +94,7 @@ actions! {
     SortReverse "sort-reverse" looks "Reverse sort order";
     Columns "columns" looks "Choose the columns";
     ToggleAll "toggle-all" looks "Show stopped ones too, or not";
-    Inspect "inspect" looks "Show everything about it";
+    Inspect "inspect" looks "Show its details";
     Edit "edit" looks "Start typing";
     Run "run" changes "Run the buffer in the sandbox";
     RunOptions "run-options" changes "Run the buffer with options";

@@ -42,7 +42,7 @@ fn row(context: Context, raw: &RawRow) -> Option<Row> {
     })
 }
 
-/// Says that the program itself is broken; tests keep that from happening.
+/// Says that the program itself is broken; tests keep that from event.
 fn wrong(what: &str) -> Failure {
     let message = format!("the built-in keymap is wrong at {what}");
     Failure::new(FailureKind::Internal, message)

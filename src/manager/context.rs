@@ -31,7 +31,7 @@ pub(super) struct Context {
     changes: Arc<Locks<SandboxRef>>,
     /// Lists of a host must arrive in the order in which they were made.
     lists: Arc<Locks<HostName>>,
-    /// Requests that can be called off.
+    /// Requests that can be cancelled.
     pub(super) cancellations: Arc<Cancellations>,
     /// Sandboxes that end with the program they were made for.
     pub(super) temporary: Arc<TemporarySandboxes>,

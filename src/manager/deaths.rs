@@ -214,10 +214,10 @@ impl<'a> Witness<'a> {
     async fn record_death(&mut self, sandbox: &SandboxRef, name: &str, death: Death) {
         let death = with_last_run(self.context, self.host, sandbox, death).await;
         let store = &self.context.options.store;
-        let buried = store
+        let recorded = store
             .record_death(&self.host.engine_key, &sandbox.id, name, &death)
             .await;
-        self.context.ok_or_warn(buried).await;
+        self.context.ok_or_warn(recorded).await;
         self.found.insert(sandbox.id.clone(), death);
     }
 }

@@ -166,7 +166,7 @@ async fn give_up_refused(
 ) {
     if error.kind == FailureKind::Conflict {
         let store = &context.options.store;
-        let given_up = store.desist(&host.engine_key, &sandbox.id).await;
+        let given_up = store.withdraw_intent(&host.engine_key, &sandbox.id).await;
         context.ok_or_warn(given_up).await;
     }
 }

@@ -205,7 +205,7 @@ impl<'a> Round<'a> {
     async fn give_up(&self, sandbox: &Sandbox) {
         let store = &self.context.options.store;
         let given_up = store
-            .desist(&self.host.engine_key, &sandbox.reference.id)
+            .withdraw_intent(&self.host.engine_key, &sandbox.reference.id)
             .await;
         self.context.ok_or_warn(given_up).await;
     }
@@ -242,7 +242,7 @@ impl<'a> Round<'a> {
             }
             // Its reaper was killed; the next round finds the way free.
             Claim::Taken(_) => {
-                store.desist(place, id).await?;
+                store.withdraw_intent(place, id).await?;
                 return Err(spared("another reaper was killed while it was at it"));
             }
         }

@@ -191,8 +191,12 @@ async fn begin(context: &Context, place: &str, run: &Run) -> Result<(), Failure>
         }
         Some(Begun::Claimed(_)) => {
             // The reaper was killed; what it claimed is free, and the run is not to be lost.
-            let desisted = context.options.store.desist(place, &run.sandbox.id).await;
-            context.ok_or_warn(desisted).await;
+            let withdrawn = context
+                .options
+                .store
+                .withdraw_intent(place, &run.sandbox.id)
+                .await;
+            context.ok_or_warn(withdrawn).await;
         }
         // Some of them may have ended with whoever held them.
         Some(Begun::Full) => settle(context, context.host(&run.sandbox.host)?).await,

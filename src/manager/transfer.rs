@@ -87,7 +87,7 @@ fn path_text(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Runs a copy, telling how far it is; ends it when it is called off or the manager ends.
+/// Runs a copy, telling how far it is; ends it when it is cancelled or the manager ends.
 async fn with_progress(
     context: &Context,
     request: RequestId,
@@ -97,7 +97,7 @@ async fn with_progress(
 ) -> Result<(), Failure> {
     let mut ticks = tokio::time::interval(TELL_EVERY);
     let cancellable = context.cancellations.register(request);
-    let called_off = || Failure::new(FailureKind::Interrupted, format!("{note} was called off"));
+    let called_off = || Failure::new(FailureKind::Interrupted, format!("{note} was cancelled"));
     tokio::pin!(work);
     loop {
         tokio::select! {

@@ -160,7 +160,7 @@ pub enum Command {
         /// The most that is copied, else the limit of the settings.
         max_bytes: Option<u64>,
     },
-    /// Stop a copy that is under way; nothing half-written is left, and its own reply says that it was called off.
+    /// Stop a copy that is under way; nothing half-written is left, and its own reply says that it was cancelled.
     CancelRequest(RequestId),
     /// List the named sessions of a sandbox.
     Sessions(SandboxRef),

@@ -32,7 +32,7 @@ pub enum FailureKind {
     Busy,
     /// Packages that a program needs cannot be installed.
     Packages,
-    /// It was called off.
+    /// It was cancelled.
     Interrupted,
     /// A fault of sandtop or of the engine.
     Internal,

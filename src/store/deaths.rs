@@ -105,7 +105,7 @@ impl Store {
     ///
     /// # Errors
     /// The store cannot be written.
-    pub async fn desist(&self, place: &str, sandbox: &SandboxId) -> Result<(), Failure> {
+    pub async fn withdraw_intent(&self, place: &str, sandbox: &SandboxId) -> Result<(), Failure> {
         self.forget(
             "DELETE FROM intents WHERE place = ?1 AND sandbox = ?2",
             place,

@@ -20,7 +20,7 @@ use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Widget, Wrap};
 
 use super::theme::{Role, Theme};
-use crate::app::panes::output::{OutputState, RunHealth, Run};
+use crate::app::panes::output::{OutputState, Run, RunHealth};
 
 const NO_RUNS: &str = "No output yet. Press F9 to run the editor's buffer, or x for a shell.";
 
@@ -108,9 +108,9 @@ fn silence(run: &Run) -> &'static str {
     }
 }
 
-/// Returns the sign and the role of a `reap_status`.
-fn sign(reap_status: RunHealth) -> (&'static str, Role) {
-    match reap_status {
+/// Returns the sign and the role of how a run stands.
+fn sign(health: RunHealth) -> (&'static str, Role) {
+    match health {
         RunHealth::Open => ("●", Role::Accent),
         RunHealth::Good => ("✓", Role::Ok),
         RunHealth::Odd => ("○", Role::Warn),

@@ -189,7 +189,7 @@ fn output_that_is_followed_as_json_comes_in_lines() {
     );
 }
 
-/// Who takes part in the daily story: three sandboxes of ours, one of another tool, one whose maker was killed.
+/// Who takes part in the daily story: three sandboxes of ours, one of another tool, one whose owner died.
 struct Cast {
     idle: String,
     busy: String,
@@ -245,12 +245,12 @@ fn foreign(place: &Place) -> String {
 fn orphan(place: &Place) -> String {
     let script = "until [ -e /workspace/go ]; do sleep 0.1; done";
     std::fs::write(place.path("long.sh"), script).unwrap();
-    let maker = place.start(&["run", "long.sh", "--lang", "sh", "--image", &busybox()]);
+    let owner = place.start(&["run", "long.sh", "--lang", "sh", "--image", &busybox()]);
     until("the orphan-to-be", || {
         place.json_ok(&["runs", "--running"])[0]["status"] == "running"
     });
-    maker.signal(Signal::KILL);
-    maker.wait();
+    owner.signal(Signal::KILL);
+    owner.wait();
     let run = place.json_ok(&["runs", "-n", "1"]);
     let name = run[0]["sandbox"].as_str().unwrap().to_owned();
     // While something runs in it, it stays.
@@ -339,7 +339,7 @@ fn the_daily_story_in_the_dashboard() {
     let told = [
         (&spare, "goes: nobody uses it"),
         (&cast.idle, "goes: nobody uses it"),
-        (&cast.orphan, "goes: its maker"),
+        (&cast.orphan, "goes: its owner"),
         (&cast.busy, "stays: something runs in it"),
         (&cast.pinned, "stays: pinned"),
         (&cast.foreign, "stays: made by another tool"),

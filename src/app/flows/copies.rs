@@ -1,4 +1,4 @@
-//! Work on files in its turn: a few at a time, so that a hundred marked files fit through, and copies that can be called off.
+//! Work on files in its turn: a few at a time, so that a hundred marked files fit through, and copies that can be cancelled.
 
 use crate::app::intent::{ReplyTo, Work};
 use crate::app::{AppState, Effect, Tone};
@@ -36,8 +36,8 @@ pub(crate) fn count(state: &AppState) -> usize {
     state.pending.work().filter(is_copy).count() + state.transfers.queue.len()
 }
 
-/// Stops all copies; each says itself that it was called off.
-pub(crate) fn call_off(state: &mut AppState) -> Vec<Effect> {
+/// Stops all copies; each says itself that it was cancelled.
+pub(crate) fn cancel_all(state: &mut AppState) -> Vec<Effect> {
     if count(state) == 0 {
         state.say(Tone::Plain, "Nothing is being copied.");
         return Vec::new();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_called_off_and_say_so() {
+    fn copies_are_cancelled_and_say_so() {
         let mut app = copying(6);
         app.requests();
         app.keys("4 X");
@@ -163,7 +163,7 @@ mod tests {
         let Some(Command::CancelRequest(request)) = off.first() else {
             panic!("{off:?}");
         };
-        let failure = Failure::new(FailureKind::Interrupted, "called off");
+        let failure = Failure::new(FailureKind::Interrupted, "cancelled");
         let (request, outcome) = (*request, Err(failure));
         app.engine(crate::protocol::Event::Replied { request, outcome });
         assert!(
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_call_off_is_told() {
+    fn nothing_to_cancel_is_told() {
         let mut app = copying(0);
         app.keys("4 X");
         assert!(app.screen().contains("Nothing is being copied."));

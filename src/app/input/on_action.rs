@@ -61,7 +61,7 @@ pub(crate) fn run(state: &mut AppState, action: Action) -> Vec<Effect> {
         Action::Edit => edit(state),
         Action::Run | Action::RunOptions | Action::Save => in_editor(state, action),
         Action::ExternalEditor => external(state),
-        Action::CancelCopy => copies::call_off(state),
+        Action::CancelCopy => copies::cancel_all(state),
         Action::Back if state.pending.forget(&ReplyTo::ReapPreview) => Vec::new(),
         other => in_pane(state, other),
     }
@@ -130,7 +130,7 @@ fn leave(state: &mut AppState) -> Vec<Effect> {
 /// Cancels the run on screen, or the copies if the files have the keys; else asks whether to quit.
 fn interrupt(state: &mut AppState) -> Vec<Effect> {
     if state.view.focus == Pane::Files && copies::count(state) > 0 {
-        return copies::call_off(state);
+        return copies::cancel_all(state);
     }
     match cancel_current(state) {
         Some(effects) => effects,

@@ -36,7 +36,7 @@ pub(crate) fn event(state: &mut AppState, event: Event) -> Vec<Effect> {
             Vec::new()
         }
         Event::Sampled(samples) => sampled(state, samples),
-        Event::Engine(happening) => happened(state, happening),
+        Event::Engine(event) => on_engine_event(state, event),
         Event::Output { stream, chunk } => output(state, stream, &chunk),
         Event::Ended {
             stream,
@@ -49,7 +49,9 @@ pub(crate) fn event(state: &mut AppState, event: Event) -> Vec<Effect> {
             host,
             reap_statuses,
         } => {
-            state.sandboxes.stand(&host, reap_statuses, state.now);
+            state
+                .sandboxes
+                .set_reap_statuses(&host, reap_statuses, state.now);
             renew_history(state);
             foreign_runs::ask(state)
         }
@@ -101,9 +103,9 @@ fn sampled(state: &mut AppState, samples: Vec<(SandboxRef, Sample)>) -> Vec<Effe
 }
 
 /// Keeps what happened, and mentions what an operator would want to know at once.
-fn happened(state: &mut AppState, happening: EngineEvent) -> Vec<Effect> {
-    let name = safe_line(&happening.name);
-    match &happening.what {
+fn on_engine_event(state: &mut AppState, event: EngineEvent) -> Vec<Effect> {
+    let name = safe_line(&event.name);
+    match &event.what {
         EngineEventKind::Oom => {
             state.say(Tone::Bad, format!("{name}: a process ran out of memory."));
         }
@@ -112,17 +114,15 @@ fn happened(state: &mut AppState, happening: EngineEvent) -> Vec<Effect> {
             cause,
             by,
             exit_code,
-        } if *by != Some(state.settings.owner.in_full())
-            && !is_worker(state, &happening.sandbox) =>
-        {
+        } if *by != Some(state.settings.owner.in_full()) && !is_worker(state, &event.sandbox) => {
             let how = death_words(cause, by.as_deref(), *exit_code);
             state.say(Tone::Plain, format!("{name} {how}."));
         }
         _ => {}
     }
-    let sandbox = happening.sandbox.clone();
-    state.sandboxes.happened(&happening);
-    state.engine.happened(happening);
+    let sandbox = event.sandbox.clone();
+    state.sandboxes.on_engine_event(&event);
+    state.engine.on_engine_event(event);
     outdate_inspect(state, &sandbox);
     Vec::new()
 }

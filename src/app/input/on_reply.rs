@@ -185,8 +185,8 @@ fn show_runs(state: &mut AppState, of: RunsOf, opens: bool, runs: Vec<Run>) {
 }
 
 fn remember(state: &mut AppState, past: Vec<EngineEvent>) {
-    state.engine.remembered(past);
-    state.sandboxes.remembered(state.engine.reported());
+    state.engine.on_past_events(past);
+    state.sandboxes.on_past_events(state.engine.reported());
 }
 
 fn offer_images(state: &mut AppState, images: Vec<Image>) {

@@ -112,14 +112,14 @@ impl SandboxesState {
     }
 
     /// Takes something that happened to a sandbox.
-    pub fn happened(&mut self, happening: &EngineEvent) {
-        self.usage.note(happening);
+    pub fn on_engine_event(&mut self, event: &EngineEvent) {
+        self.usage.note(event);
     }
 
     /// Takes the whole past, oldest first.
-    pub fn remembered<'a>(&mut self, past: impl Iterator<Item = &'a EngineEvent>) {
+    pub fn on_past_events<'a>(&mut self, past: impl Iterator<Item = &'a EngineEvent>) {
         self.usage.clear();
-        past.for_each(|happening| self.usage.note(happening));
+        past.for_each(|event| self.usage.note(event));
     }
 
     /// Returns since when a sandbox is idle; `None` while a command runs in it.
@@ -133,7 +133,12 @@ impl SandboxesState {
     }
 
     /// Takes how the sandboxes of a host stand.
-    pub fn stand(&mut self, host: &HostName, reap_statuses: Vec<ReapStatus>, now: DateTime<Utc>) {
+    pub fn set_reap_statuses(
+        &mut self,
+        host: &HostName,
+        reap_statuses: Vec<ReapStatus>,
+        now: DateTime<Utc>,
+    ) {
         self.reap_statuses.replace(host, reap_statuses, now);
         if matches!(self.column, Column::Idle | Column::Reap | Column::Why) {
             self.arrange();

@@ -204,7 +204,7 @@ impl Following {
         // Something in the sandbox killed the guest; what it watched over must not stay.
         let _ = kill(&self.guests, &self.id, &self.exec).await;
         match code {
-            _ if self.ticket.is_called_off() => Ended::Cancelled,
+            _ if self.ticket.is_cancelled() => Ended::Cancelled,
             code @ 129..=192 => Ended::Signal(code - 128),
             code => Ended::Code(code),
         }

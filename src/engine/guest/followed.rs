@@ -1,4 +1,4 @@
-//! Which execs are being followed, and which of them were called off: their last words may not get through to say so.
+//! Which execs are being followed, and which of them were cancelled: their last words may not get through to say so.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,9 +24,9 @@ impl Followed {
     }
 
     /// Notes that somebody has called an exec off.
-    pub(super) fn call_off(&self, exec: &ExecId) {
-        if let Some(called_off) = self.lock().get_mut(exec) {
-            *called_off = true;
+    pub(super) fn cancel(&self, exec: &ExecId) {
+        if let Some(cancelled) = self.lock().get_mut(exec) {
+            *cancelled = true;
         }
     }
 }
@@ -39,7 +39,7 @@ pub(super) struct Ticket {
 
 impl Ticket {
     /// Tells whether somebody has called it off.
-    pub(super) fn is_called_off(&self) -> bool {
+    pub(super) fn is_cancelled(&self) -> bool {
         self.followed.lock().get(&self.exec) == Some(&true)
     }
 }

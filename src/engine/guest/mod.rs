@@ -128,7 +128,7 @@ impl Guests {
 
     /// Kills every process of an exec, on request.
     pub(super) async fn cancel(&self, id: &SandboxId, exec: &ExecId) -> Result<()> {
-        self.followed.call_off(exec);
+        self.followed.cancel(exec);
         exec::kill(self, id, exec).await
     }
 

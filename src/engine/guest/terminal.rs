@@ -84,7 +84,7 @@ impl Following {
         }
         // The guest's codes for a cancel and a timeout could be the command's own.
         match code {
-            wire::EXIT_CANCELLED | 137 | 143 if self.ticket.is_called_off() => Ended::Cancelled,
+            wire::EXIT_CANCELLED | 137 | 143 if self.ticket.is_cancelled() => Ended::Cancelled,
             wire::EXIT_TIMEOUT if self.deadline.is_some_and(|end| end <= Instant::now()) => {
                 Ended::TimedOut
             }

@@ -76,9 +76,7 @@ impl Journal {
         let mut text = fs::read_to_string(self.older()).unwrap_or_default();
         text.push_str(&fs::read_to_string(self.file()).unwrap_or_default());
         let happenings = text.lines().filter_map(|line| self.read(line));
-        happenings
-            .filter(|happening| happening.at >= since)
-            .collect()
+        happenings.filter(|event| event.at >= since).collect()
     }
 
     fn read(&self, line: &str) -> Option<EngineEvent> {

@@ -289,7 +289,10 @@ impl World {
             return None;
         }
         if self.is_running(&id) {
-            self.store.desist(PLACE, &id).await.expect("written");
+            self.store
+                .withdraw_intent(PLACE, &id)
+                .await
+                .expect("written");
             return None;
         }
         Some(Stage::Claimed(id))

@@ -8,7 +8,7 @@ use super::lines::{role_of, show};
 use crate::app::AppState;
 use crate::app::geometry::layout::events_area;
 use crate::app::overlays::inspect::InspectState;
-use crate::describe::{happening_detail, happening_mood};
+use crate::describe::{event_detail, event_mood};
 use crate::domain::EngineEvent;
 use crate::text::{pad, safe_line};
 use crate::ui::theme::{Role, Theme};
@@ -66,10 +66,10 @@ fn line(
         let name = format!("{} ", pad(&safe_line(&event.name), width));
         spans.push(Span::styled(name, theme.style(Role::Accent)));
     }
-    let role = role_of(happening_mood(&event.what));
+    let role = role_of(event_mood(&event.what));
     let word = pad(event.what.word(), 11);
     spans.push(Span::styled(word, theme.style(role)));
-    let detail = happening_detail(&event.what);
+    let detail = event_detail(&event.what);
     spans.push(Span::styled(detail, theme.style(Role::Text)));
     Line::from(spans)
 }

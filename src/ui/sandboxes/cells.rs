@@ -6,7 +6,7 @@ use ratatui::text::Span;
 use super::SandboxesPane;
 use crate::app::panes::sandboxes::columns::{ALL, LIMIT, METER, SPARK};
 use crate::app::panes::sandboxes::{Column, Row, age_seconds};
-use crate::describe::standing_word;
+use crate::describe::status_word;
 use crate::domain::{Phase, Sample};
 use crate::text::{human, pad, pad_left, safe_line};
 use crate::ui::theme::Role;
@@ -84,7 +84,7 @@ impl SandboxesPane<'_> {
         if let Some(guarded) = self.guards.raised(&row.sandbox.reference).next() {
             return format!("! {}", guarded.word());
         }
-        let Some(word) = reap_status.and_then(standing_word) else {
+        let Some(word) = reap_status.and_then(status_word) else {
             return String::new();
         };
         let glyph = match word {

@@ -153,13 +153,13 @@ fn what_happens_to_the_sandbox_is_shown_and_makes_it_ask_anew() {
     let mut app = App::with(80, 24, &["py"]);
     app.keys("i");
     app.answer(|_| Some(Ok(details())));
-    let happening = EngineEvent {
+    let event = EngineEvent {
         at: start() + TimeDelta::seconds(3),
         sandbox: reference("py"),
         name: "py".into(),
         what: EngineEventKind::Oom,
     };
-    app.engine(Event::Engine(happening));
+    app.engine(Event::Engine(event));
     assert_eq!(app.commands(), [Command::Inspect(reference("py"))]);
     app.keys("[ [");
     assert!(app.screen().contains("oom"), "{}", app.screen());

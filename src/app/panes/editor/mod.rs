@@ -125,7 +125,7 @@ impl EditorState {
             .count()
     }
 
-    /// Returns what keys wished for since the last call, such as a word why a buffer cannot be changed.
+    /// Returns what keys asked for since the last call, such as a word why a buffer cannot be changed.
     #[must_use]
     pub fn take_intents(&mut self) -> Vec<Intent> {
         std::mem::take(&mut self.intents)

@@ -134,7 +134,7 @@ impl FilesState {
     }
 }
 
-/// Wishes a copy of something of this machine.
+/// Asks for a copy of something of this machine.
 pub(super) fn copy_in(place: &Place, from: PathBuf, to: SandboxPath) -> Intent {
     let label = format!("copying in {}", shown(to.file_name()));
     let sandbox = place.sandbox.clone();

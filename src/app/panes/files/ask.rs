@@ -127,18 +127,18 @@ impl FilesState {
     }
 }
 
-/// Wishes a command for the place's sandbox.
+/// Asks for a command for the place's sandbox.
 pub(super) fn submit(command: Command, label: String) -> Intent {
     Intent::FileWork { command, label }
 }
 
-/// Wishes small work on files.
+/// Asks for small work on files.
 pub(super) fn work(place: &Place, op: FileOp, label: String) -> Intent {
     let sandbox = place.sandbox.clone();
     submit(Command::File { sandbox, op }, label)
 }
 
-/// Wishes a short message.
+/// Asks for a short message.
 pub(super) fn say(sentence: &str) -> Vec<Intent> {
     vec![Intent::Toast(Tone::Plain, sentence.to_owned())]
 }

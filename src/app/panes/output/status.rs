@@ -20,9 +20,9 @@ pub enum RunStatus {
 pub enum RunHealth {
     /// It goes on.
     Open,
-    /// It ended as wished.
+    /// It ended well.
     Good,
-    /// It was called off or lost.
+    /// It was cancelled or lost.
     Odd,
     /// It went wrong.
     Bad,

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 
 use super::order::compare;
 use super::{Column, Row, SandboxesState};
-use crate::describe::standing_word;
+use crate::describe::status_word;
 use crate::domain::ReapStatus;
 
 impl SandboxesState {
@@ -34,7 +34,7 @@ impl SandboxesState {
     /// Returns what is wrong or special with a sandbox, to sort by; those with nothing come after all others.
     fn why(&self, row: &Row) -> (bool, String) {
         let reap_status = self.reap_status(&row.sandbox.reference);
-        let word = reap_status.and_then(standing_word).unwrap_or_default();
+        let word = reap_status.and_then(status_word).unwrap_or_default();
         (word.is_empty(), word.to_owned())
     }
 }

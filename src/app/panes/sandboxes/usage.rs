@@ -18,10 +18,10 @@ struct Use {
 
 impl Usage {
     /// Takes something that happened.
-    pub(super) fn note(&mut self, happening: &EngineEvent) {
-        match happening.what {
+    pub(super) fn note(&mut self, event: &EngineEvent) {
+        match event.what {
             EngineEventKind::Removed { .. } => {
-                self.0.remove(&happening.sandbox);
+                self.0.remove(&event.sandbox);
                 return;
             }
             // What is only on record was told by the engine before.
@@ -31,12 +31,12 @@ impl Usage {
             _ => {}
         }
         let first = Use {
-            last: happening.at,
+            last: event.at,
             running: 0,
         };
-        let known = self.0.entry(happening.sandbox.clone()).or_insert(first);
-        known.last = known.last.max(happening.at);
-        match &happening.what {
+        let known = self.0.entry(event.sandbox.clone()).or_insert(first);
+        known.last = known.last.max(event.at);
+        match &event.what {
             EngineEventKind::Exec { .. } => known.running += 1,
             EngineEventKind::ExecEnded { .. } => known.running = known.running.saturating_sub(1),
             EngineEventKind::Started

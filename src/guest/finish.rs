@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::process::exit;
 
 use crate::ends;
-use crate::wire::{self, ProblemKind, Trailer};
+use crate::wire::{self, ProblemKind, Secret, Trailer};
 
 /// Longest message in a trailer, so that mark and trailer are written in one piece.
 const LONGEST_MESSAGE: usize = 600;
@@ -74,7 +74,7 @@ fn words_for(error: &io::Error) -> String {
 
 /// Ends the program with mark and trailer.
 pub(crate) struct Finish {
-    mark: Option<Vec<u8>>,
+    secret: Option<Secret>,
     /// The exec whose end is also left in the sandbox.
     exec: Option<String>,
 }
@@ -86,7 +86,7 @@ impl Finish {
         // SAFETY: the guest has one thread; nobody reads the environment meanwhile.
         unsafe { env::remove_var(wire::MARK_VARIABLE) };
         Self {
-            mark: secret.map(|s| wire::mark(&s)),
+            secret: secret.and_then(|text| Secret::parse(&text)),
             exec: None,
         }
     }
@@ -116,11 +116,11 @@ impl Finish {
         if let Some(id) = &self.exec {
             ends::leave(id, trailer);
         }
-        if let Some(mark) = &self.mark {
+        if let Some(secret) = &self.secret {
+            let mut last = secret.mark();
             let mut out = io::stdout().lock();
-            let _ = out.write_all(mark).and_then(|()| out.flush());
-            let mut last = mark.clone();
-            last.extend(trailer.encode().into_bytes());
+            let _ = out.write_all(&last).and_then(|()| out.flush());
+            last.extend(secret.seal(&trailer.encode()).into_bytes());
             last.push(b'\n');
             let _ = io::stderr().lock().write_all(&last);
         }

@@ -2,7 +2,7 @@
 //! cannot disagree.
 //!
 //! * [`Call`]: the guest's command line, from its [`Verb`] on.
-//! * [`Trailer`]: its last words, behind the end [`mark`].
+//! * [`Trailer`]: its last words, behind the end mark, with the seal of a [`Secret`].
 //! * [`Record`]: files and trees, both ways. [`report`]: lines that other verbs print.
 //! * [`attempts`]: how ways out went.
 //! * [`KeeperRequest`], [`KeeperAnswer`]: what a keeper of the embedded engine is asked and answers.
@@ -15,6 +15,7 @@ mod keeper;
 pub mod plan;
 mod records;
 pub mod report;
+mod secret;
 mod trailer;
 mod verb;
 mod words;
@@ -30,6 +31,7 @@ pub use records::{
     DATA_HEAD, DATA_PIECE, Decoder, Entry, EntryKind, Record, data_head, end_bytes, entry_bytes,
     padding,
 };
+pub use secret::Secret;
 pub use trailer::{Cause, EXIT_CANCELLED, EXIT_TIMEOUT, ProblemKind, Trailer};
 pub use verb::Verb;
 pub use words::{escape, unescape};
@@ -93,15 +95,6 @@ pub fn no_room_text(program: &str) -> String {
     format!("{program}: {REFUSED_NO_ROOM}; `sandtop restart` ends what runs there")
 }
 
-/// Makes the bytes that end a stream; `secret` is known to the engine and the guest only.
-///
-/// It starts with the two bytes that are rarest in text and programs, and not the same one twice: the search for it skips
-/// everything else at full speed, also endless zeros.
-#[must_use]
-pub fn mark(secret: &str) -> Vec<u8> {
-    format!("\x1e\x1fsandtop-end:{secret}\0").into_bytes()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,11 +108,5 @@ mod tests {
         assert_eq!(oom_kills("oom_kill many\n"), None);
         assert_eq!(refused_processes("max 44\n"), Some(44));
         assert_eq!(refused_processes(""), None);
-    }
-
-    #[test]
-    fn marks_differ_by_their_secret_and_hold_no_line_end() {
-        assert_ne!(mark("a"), mark("b"));
-        assert!(!mark("a").contains(&b'\n'));
     }
 }

@@ -3,6 +3,9 @@
 use bytes::{Bytes, BytesMut};
 use memchr::memmem::Finder;
 
+/// What is kept of what follows the mark; last words are short.
+const MOST_AFTER: usize = 64 << 10;
+
 /// Lets everything before the mark through, and keeps what follows it.
 pub(super) struct MarkFilter {
     mark: Finder<'static>,
@@ -22,7 +25,8 @@ impl MarkFilter {
     /// Takes bytes in and returns those that are certainly output.
     pub(super) fn push(&mut self, bytes: Bytes) -> Bytes {
         if let Some(after) = &mut self.after {
-            after.extend_from_slice(&bytes);
+            let room = MOST_AFTER.saturating_sub(after.len()).min(bytes.len());
+            after.extend_from_slice(bytes.get(..room).unwrap_or_default());
             return Bytes::new();
         }
         let whole = if self.held.is_empty() {

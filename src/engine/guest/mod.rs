@@ -28,7 +28,7 @@ use crate::domain::{
     SandboxPath, SandboxSpec, StdinMode, TtySize,
 };
 use crate::guest::wire::report::SessionLine;
-use crate::guest::wire::{self, Call};
+use crate::guest::wire::{self, Call, Secret};
 use crate::protocol::{FailureKind, FileOp, SessionInfo};
 pub(super) use files::Held;
 use followed::Followed;
@@ -241,10 +241,12 @@ impl Guests {
 
     /// Starts the guest with an end mark of its own.
     async fn start(&self, id: &SandboxId, mut call: GuestCall) -> Result<(GuestRun, ExecStdin)> {
-        let secret = random_word();
-        call.env.push(format!("{}={secret}", wire::MARK_VARIABLE));
+        let word = random_word();
+        let secret = Secret::parse(&word)
+            .ok_or_else(|| EngineError::internal("no secret was made for the guest"))?;
+        call.env.push(format!("{}={word}", wire::MARK_VARIABLE));
         let link = self.transport.start(id, call).await?;
-        let run = GuestRun::new(link.output, link.name, &wire::mark(&secret));
+        let run = GuestRun::new(link.output, link.name, secret);
         Ok((run, link.stdin))
     }
 

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::marks::MarkFilter;
 use crate::domain::{Ended, ExecEnd, OutputChunk, StreamKind};
 use crate::engine::{EngineError, Result};
-use crate::guest::wire::{Cause, ProblemKind, Trailer};
+use crate::guest::wire::{Cause, ProblemKind, Secret, Trailer};
 use crate::protocol::FailureKind;
 
 /// How long a process may take to go after its last words.
@@ -65,17 +65,25 @@ pub(super) struct GuestRun {
     output: BoxStream<'static, OutputChunk>,
     stdout: MarkFilter,
     stderr: MarkFilter,
+    /// What its last words are known by.
+    secret: Secret,
     /// How the engine knows it.
     pub(super) name: String,
 }
 
 impl GuestRun {
-    /// Follows what is printed up to `mark`.
-    pub(super) fn new(output: BoxStream<'static, OutputChunk>, name: String, mark: &[u8]) -> Self {
+    /// Follows what is printed up to the mark of a secret.
+    pub(super) fn new(
+        output: BoxStream<'static, OutputChunk>,
+        name: String,
+        secret: Secret,
+    ) -> Self {
+        let mark = secret.mark();
         Self {
             output,
-            stdout: MarkFilter::new(mark),
-            stderr: MarkFilter::new(mark),
+            stdout: MarkFilter::new(&mark),
+            stderr: MarkFilter::new(&mark),
+            secret,
             name,
         }
     }
@@ -129,12 +137,18 @@ impl GuestRun {
         let _ = tokio::time::timeout(GOING, ending).await;
     }
 
-    /// Reads the last words, once both marks and the whole line are there.
+    /// Reads the last words, once both marks and the whole line are there; what others print there has no seal.
     fn trailer(&self) -> Option<Trailer> {
         self.stdout.after()?;
-        let line = self.stderr.after()?;
-        let end = line.iter().position(|b| *b == b'\n')?;
-        Some(Trailer::parse(line.get(..end)?))
+        let lines = self.stderr.after()?.split_inclusive(|b| *b == b'\n');
+        let mark = self.secret.mark();
+        let mut whole = lines.filter_map(|line| line.strip_suffix(b"\n"));
+        let words = whole.find_map(|line| {
+            // Whoever has read the mark may have printed it once more.
+            let line = line.strip_prefix(&mark[..]).unwrap_or(line);
+            self.secret.open(line)
+        })?;
+        Some(Trailer::parse(words))
     }
 
     fn cut(&mut self) -> GuestItem {
@@ -148,5 +162,57 @@ impl GuestRun {
             }
         }
         GuestItem::Cut
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use futures_util::stream;
+
+    use super::*;
+
+    fn secret(last: char) -> Secret {
+        let text = "0123456789abcdef0123456789abcde".to_owned() + &last.to_string();
+        Secret::parse(&text).expect("a secret")
+    }
+
+    fn line(secret: &Secret, code: i32) -> Vec<u8> {
+        let sealed = secret.seal(&Trailer::exit(code).encode()) + "\n";
+        [secret.mark(), sealed.into_bytes()].concat()
+    }
+
+    /// Follows a guest that prints this on its standard error, and tells the code that it ended with.
+    async fn code_of(stderr: Vec<u8>) -> Option<i32> {
+        let chunk = |stream, bytes: Vec<u8>| OutputChunk {
+            stream,
+            bytes: Bytes::from(bytes),
+        };
+        let chunks = [
+            chunk(StreamKind::Stdout, secret('1').mark()),
+            chunk(StreamKind::Stderr, stderr),
+        ];
+        let output = stream::iter(chunks).boxed();
+        let mut run = GuestRun::new(output, String::new(), secret('1'));
+        loop {
+            match run.next().await {
+                GuestItem::Chunk(_) => {}
+                GuestItem::Trailer(trailer) => return trailer.code,
+                GuestItem::Cut => return None,
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn last_words_of_others_are_not_believed() {
+        assert_eq!(code_of(line(&secret('1'), 3)).await, Some(3));
+        // A program of the same user has read the mark, and prints an end of its own before the true one, or instead of it.
+        let mark = secret('1').mark();
+        let forged = [&mark[..], b"cause=exit code=0\n"].concat();
+        assert_eq!(code_of(forged.clone()).await, None);
+        let both = [forged, line(&secret('1'), 3)].concat();
+        assert_eq!(code_of(both).await, Some(3));
+        let guessed = [&mark[..], &line(&secret('2'), 0)[mark.len()..]].concat();
+        assert_eq!(code_of(guessed).await, None);
     }
 }

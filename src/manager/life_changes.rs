@@ -33,7 +33,8 @@ pub(super) async fn after_change(
     host: &Host,
     sandbox: &SandboxRef,
     action: LifecycleOp,
-    (before, intent): (Before, &Intent),
+    before: Before,
+    intent: &Intent,
 ) {
     match action {
         LifecycleOp::Remove { .. } => after_removal(context, host, sandbox, intent).await,
@@ -42,7 +43,7 @@ pub(super) async fn after_change(
         }
         LifecycleOp::Restart => {
             if before.is_some_and(Phase::is_live) {
-                record_ours(context, host, sandbox, (intent, intent.at)).await;
+                record_ours(context, host, sandbox, intent, intent.at).await;
             }
             revive(context, host, &sandbox.id).await;
         }
@@ -69,7 +70,7 @@ pub(super) async fn after_removal(
     intent: &Intent,
 ) {
     context.temporary.forget(sandbox);
-    record_ours(context, host, sandbox, (intent, Utc::now())).await;
+    record_ours(context, host, sandbox, intent, Utc::now()).await;
     let store = &context.options.store;
     let forgotten = store.forget_output(&host.engine_key, &sandbox.id).await;
     context.ok_or_warn(forgotten).await;
@@ -82,7 +83,8 @@ async fn record_ours(
     context: &Context,
     host: &Host,
     sandbox: &SandboxRef,
-    (intent, at): (&Intent, DateTime<Utc>),
+    intent: &Intent,
+    at: DateTime<Utc>,
 ) {
     let evidence = Evidence {
         meant: meant(intent),

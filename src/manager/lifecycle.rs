@@ -153,7 +153,7 @@ async fn change_locked(
     if !matches!(action, LifecycleOp::Remove { .. }) {
         context.touch(sandbox).await;
     }
-    life_changes::after_change(context, host, sandbox, action, (before, &intent)).await;
+    life_changes::after_change(context, host, sandbox, action, before, &intent).await;
     Ok(())
 }
 

@@ -20,7 +20,9 @@ use crate::protocol::{Event, Failure, FailureKind, Link, Topic};
 use crate::store::Moment;
 
 /// How often a silent connection is asked whether it lives.
-const PULSE: Duration = Duration::from_secs(10);
+const PULSE: Duration = Duration::from_secs(2);
+/// Longest wait for its answer, which costs an engine nothing; one that hangs must not look alive.
+const ANSWER: Duration = Duration::from_secs(3);
 
 /// How often the record is looked at for what other processes wrote.
 const NEWS: Duration = Duration::from_millis(700);
@@ -107,6 +109,16 @@ async fn settled(at: Option<Instant>) {
     }
 }
 
+/// Makes sure that the engine is there.
+async fn ping(host: &Host) -> Result<()> {
+    let asking = tokio::time::timeout(ANSWER, host.engine.ping());
+    asking.await.unwrap_or_else(|_| {
+        let waited = ANSWER.as_secs();
+        let words = format!("the engine does not answer any more (waited {waited} s)");
+        Err(EngineError::new(FailureKind::Unreachable, words))
+    })
+}
+
 /// One unbroken connection.
 struct Session<'a> {
     context: &'a Context,
@@ -149,7 +161,7 @@ impl Session<'_> {
                 () = settled(self.settle_at) => self.find_causes().await?,
                 Some(first) = self.samples.next(), if !self.samples.is_empty() => self.on_samples(first).await,
                 _ = news.tick(), if *self.topic == Topic::Events => self.tell_news().await,
-                _ = pulse.tick() => self.host.engine.ping().await?,
+                _ = pulse.tick() => ping(self.host).await?,
             }
         }
     }

@@ -11,6 +11,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::pty::Terminal;
+use crate::slow_engine::SlowEngine;
 use crate::support::{Place, until};
 
 /// Far more than the 3 s of an engine that hangs, far less than the 30 s of one that is only slow.
@@ -147,4 +148,23 @@ fn leaving_the_dashboard_does_not_wait_either() {
     terminal.type_in("q");
     assert_eq!(terminal.end_given_back().code, 0);
     assert!(begin.elapsed() < Duration::from_secs(6));
+}
+
+#[test]
+#[ignore = "needs Docker: tests/run"]
+fn an_engine_that_begins_to_hang_is_told_in_the_dashboard_and_comes_back() {
+    let place = Place::docker();
+    let engine = SlowEngine::before(place.docker_host(), &place.path("slow.sock"), 1);
+    let place = place.with("DOCKER_HOST", &engine.address());
+    let name = place.sandbox(&[]);
+    let mut terminal = Terminal::start(&place, &[]);
+    terminal.until_seen(&name);
+    for _ in 0..2 {
+        engine.halt(true);
+        terminal.until_seen("does not answer");
+        engine.halt(false);
+        terminal.until_gone("does not answer");
+        terminal.until_seen(&name);
+    }
+    drop(terminal);
 }

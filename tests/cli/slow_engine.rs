@@ -1,5 +1,7 @@
 //! An engine behind a bad line: every piece is late, and while cuts are wanted some connections break in the middle.
 
+#![allow(dead_code)] // Each test binary uses its own part.
+
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -21,6 +23,7 @@ const PIECES: u64 = 12;
 pub(crate) struct SlowEngine {
     path: PathBuf,
     cuts: Arc<AtomicBool>,
+    halted: Arc<AtomicBool>,
     over: Arc<AtomicBool>,
 }
 
@@ -30,8 +33,9 @@ impl SlowEngine {
         let engine = PathBuf::from(engine.strip_prefix("unix://").expect("a Unix socket"));
         let listener = UnixListener::bind(path).unwrap();
         let cuts = Arc::new(AtomicBool::new(false));
-        let over = Arc::new(AtomicBool::new(false));
+        let (halted, over) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
         let (cutting, ended) = (Arc::clone(&cuts), Arc::clone(&over));
+        let halts = Arc::clone(&halted);
         std::thread::spawn(move || {
             let mut chance = Chance(seed | 1);
             for client in listener.incoming().map_while(Result::ok) {
@@ -44,12 +48,13 @@ impl SlowEngine {
                 } else {
                     u64::MAX
                 };
-                serve(client, &engine, pieces, chance.below(u64::MAX));
+                serve(client, &engine, pieces, (chance.below(u64::MAX), &halts));
             }
         });
         Self {
             path: path.to_owned(),
             cuts,
+            halted,
             over,
         }
     }
@@ -64,6 +69,13 @@ impl SlowEngine {
     }
 }
 
+impl SlowEngine {
+    /// Says whether nothing gets through any more, as if the engine hung.
+    pub(crate) fn halt(&self, wanted: bool) {
+        self.halted.store(wanted, Ordering::Relaxed);
+    }
+}
+
 impl Drop for SlowEngine {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
@@ -72,7 +84,7 @@ impl Drop for SlowEngine {
     }
 }
 
-fn serve(client: UnixStream, engine: &Path, pieces: u64, seed: u64) {
+fn serve(client: UnixStream, engine: &Path, pieces: u64, (seed, halted): (u64, &Arc<AtomicBool>)) {
     let Ok(engine) = UnixStream::connect(engine) else {
         return;
     };
@@ -82,16 +94,25 @@ fn serve(client: UnixStream, engine: &Path, pieces: u64, seed: u64) {
         (engine, client),
     ];
     for (from, to) in ways {
-        let (left, chance) = (Arc::clone(&left), Chance(seed | 1));
-        std::thread::spawn(move || pass(&from, &to, &left, chance));
+        let (left, halted) = (Arc::clone(&left), Arc::clone(halted));
+        let chance = Chance(seed | 1);
+        std::thread::spawn(move || pass((&from, &to), &left, &halted, chance));
     }
 }
 
 /// Passes pieces on until an end, or until no more are granted.
-fn pass(mut from: &UnixStream, mut to: &UnixStream, left: &AtomicU64, mut chance: Chance) {
+fn pass(
+    (mut from, mut to): (&UnixStream, &UnixStream),
+    left: &AtomicU64,
+    halted: &AtomicBool,
+    mut chance: Chance,
+) {
     let mut buffer = vec![0; 64 << 10];
     while let Ok(got @ 1..) = from.read(&mut buffer) {
         std::thread::sleep(Duration::from_millis(chance.below(LATEST)));
+        while halted.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(LATEST));
+        }
         let count = |left: u64| Some(left.saturating_sub(1));
         if left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, count) == Ok(0) {
             let _ = from.shutdown(Shutdown::Both);

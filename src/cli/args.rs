@@ -154,7 +154,7 @@ pub enum Verb {
         from: OsString,
         /// To
         to: OsString,
-        /// The most that it may move, such as 500m; 0 lifts the limit (default: `copy_limit` of [manager])
+        /// The most that it may move, such as 500m; 0 lifts the limit (default: `copy_limit` of the configuration)
         #[arg(long, value_name = "SIZE")]
         max_size: Option<String>,
     },

@@ -21,8 +21,10 @@ use crate::store::Moment;
 
 /// How often a silent connection is asked whether it lives.
 const PULSE: Duration = Duration::from_secs(2);
-/// Longest wait for its answer, which costs an engine nothing; one that hangs must not look alive.
-const ANSWER: Duration = Duration::from_secs(3);
+/// Longest wait for the answer to that, which costs an engine nothing; one that hangs must not look alive.
+const PING: Duration = Duration::from_secs(3);
+/// Longest wait for a list, which may be long.
+const LIST: Duration = Duration::from_secs(10);
 
 /// How often the record is looked at for what other processes wrote.
 const NEWS: Duration = Duration::from_millis(700);
@@ -109,14 +111,15 @@ async fn settled(at: Option<Instant>) {
     }
 }
 
-/// Makes sure that the engine is there.
-async fn ping(host: &Host) -> Result<()> {
-    let asking = tokio::time::timeout(ANSWER, host.engine.ping());
-    asking.await.unwrap_or_else(|_| {
-        let waited = ANSWER.as_secs();
-        let words = format!("the engine does not answer any more (waited {waited} s)");
-        Err(EngineError::new(FailureKind::Unreachable, words))
-    })
+/// Waits so long for an answer of the engine.
+async fn answered<T>(limit: Duration, asking: impl Future<Output = Result<T>>) -> Result<T> {
+    tokio::time::timeout(limit, asking)
+        .await
+        .unwrap_or_else(|_| {
+            let waited = limit.as_secs();
+            let words = format!("the engine does not answer any more (waited {waited} s)");
+            Err(EngineError::new(FailureKind::Unreachable, words))
+        })
 }
 
 /// One unbroken connection.
@@ -143,7 +146,8 @@ impl Session<'_> {
         let mut events = self.host.engine.events().await?;
         let (context, host) = (self.context, self.host);
         let first = async {
-            let (info, listed) = tokio::try_join!(host.engine.info(), host.engine.list())?;
+            let asking = async { tokio::try_join!(host.engine.info(), host.engine.list()) };
+            let (info, listed) = answered(LIST, asking).await?;
             let (host, link) = (host.name.clone(), Link::Up(info));
             context.send(Event::Link { host, link }).await;
             Ok(listed)
@@ -161,7 +165,7 @@ impl Session<'_> {
                 () = settled(self.settle_at) => self.find_causes().await?,
                 Some(first) = self.samples.next(), if !self.samples.is_empty() => self.on_samples(first).await,
                 _ = news.tick(), if *self.topic == Topic::Events => self.tell_news().await,
-                _ = pulse.tick() => ping(self.host).await?,
+                _ = pulse.tick() => answered(PING, self.host.engine.ping()).await?,
             }
         }
     }
@@ -202,7 +206,7 @@ impl Session<'_> {
 
     async fn relist(&mut self) -> Result<()> {
         let host = self.host;
-        self.tell_list(host.engine.list()).await
+        self.tell_list(answered(LIST, host.engine.list())).await
     }
 
     /// Tells the whole list, and samples what runs now.
@@ -221,7 +225,7 @@ impl Session<'_> {
     /// Finds out why sandboxes have ended, and tells it.
     async fn find_causes(&mut self) -> Result<()> {
         self.settle_at = None;
-        let sandboxes = self.host.engine.list().await?;
+        let sandboxes = answered(LIST, self.host.engine.list()).await?;
         deaths::reconcile(self.context, self.host, &sandboxes).await;
         self.tell_news().await;
         Ok(())

@@ -212,7 +212,8 @@ mod tests {
         assert_eq!(code_of(forged.clone()).await, None);
         let both = [forged, line(&secret('1'), 3)].concat();
         assert_eq!(code_of(both).await, Some(3));
-        let guessed = [&mark[..], &line(&secret('2'), 0)[mark.len()..]].concat();
+        let sealed = secret('2').seal(&Trailer::exit(0).encode()) + "\n";
+        let guessed = [&mark[..], sealed.as_bytes()].concat();
         assert_eq!(code_of(guessed).await, None);
     }
 }

@@ -4,7 +4,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Why the process ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum EndReason {
     /// Ctrl-C.
     Interrupt,
     /// A polite end.
@@ -13,7 +13,7 @@ pub enum Asked {
     HangUp,
 }
 
-impl Asked {
+impl EndReason {
     /// Returns the exit code by shell convention.
     #[must_use]
     pub fn exit_code(self) -> u8 {
@@ -27,15 +27,15 @@ impl Asked {
 
 /// Waits for SIGTERM or SIGHUP, and for SIGINT too unless the verb handles that itself.
 /// It listens from the call on, not only from the first poll.
-pub fn asked_to_end(with_interrupt: bool) -> impl Future<Output = Asked> {
+pub fn asked_to_end(with_interrupt: bool) -> impl Future<Output = EndReason> {
     let interrupt = with_interrupt.then(|| signal(SignalKind::interrupt()));
     let terminate = signal(SignalKind::terminate());
     let hang_up = signal(SignalKind::hangup());
     async move {
         tokio::select! {
-            () = arrival(interrupt) => Asked::Interrupt,
-            () = arrival(Some(terminate)) => Asked::Terminate,
-            () = arrival(Some(hang_up)) => Asked::HangUp,
+            () = arrival(interrupt) => EndReason::Interrupt,
+            () = arrival(Some(terminate)) => EndReason::Terminate,
+            () = arrival(Some(hang_up)) => EndReason::HangUp,
         }
     }
 }

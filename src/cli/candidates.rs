@@ -27,12 +27,12 @@ const CHOOSING: [&str; 3] = ["--engine", "--host", "--config"];
 
 /// What the line to complete says so far.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct CommandLine {
     /// The flags that choose settings and engine, each with its value.
     flags: Vec<OsString>,
 }
 
-impl Asked {
+impl CommandLine {
     /// Reads the words of a line.
     pub(super) fn by(words: &[OsString]) -> Self {
         let own = words.iter().take_while(|word| *word != "--");
@@ -199,7 +199,7 @@ mod tests {
     fn what_the_line_chooses_is_taken_over() {
         let words = "sandtop --engine demo exec --config=/c --host --json -- --engine x";
         let words: Vec<OsString> = words.split(' ').map(Into::into).collect();
-        let asked = Asked::by(&words);
+        let asked = CommandLine::by(&words);
         let expected = ["--engine", "demo", "--config=/c", "--host", "--json"];
         assert_eq!(asked.flags, expected);
         assert_eq!(asked.value("--config"), Some("/c".into()));

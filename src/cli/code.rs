@@ -24,14 +24,14 @@ const MOST_NEIGHBOURS: usize = 10_000;
 
 /// A program as it was given.
 #[derive(Debug, Clone)]
-pub(super) struct Source {
+pub(super) struct CodeSource {
     pub(super) bytes: Vec<u8>,
     pub(super) language: Language,
     /// The file it came from; `None` for standard input.
     pub(super) file: Option<PathBuf>,
 }
 
-impl Source {
+impl CodeSource {
     /// Reads the code and finds out its language.
     pub(super) fn load(args: &SourceArgs, languages: &Languages) -> Result<Self, Failure> {
         // An unknown language needs no code to be told.
@@ -175,7 +175,7 @@ pub(super) fn python_of(image: &str) -> u8 {
 /// `check`.
 pub(super) fn check(args: &CheckArgs, options: &LoadOptions, format: Format) -> Outcome<u8> {
     let config = Config::load(options)?;
-    let source = Source::load(&args.source, &config.languages)?;
+    let source = CodeSource::load(&args.source, &config.languages)?;
     let around = source.around(python_of(&config.sandbox.image));
     let findings = code::read(source.language.dialect(), &source.bytes, &around).findings;
     let level = if args.strict {
@@ -228,7 +228,7 @@ pub(super) fn finding_line(finding: &Finding) -> String {
 /// `deps`.
 pub(super) fn deps(args: &DepsArgs, options: &LoadOptions, format: Format) -> Outcome<u8> {
     let config = Config::load(options)?;
-    let source = Source::load(&args.source, &config.languages)?;
+    let source = CodeSource::load(&args.source, &config.languages)?;
     let python = match &args.python {
         Some(version) => python_version(version)?,
         None => python_of(&config.sandbox.image),

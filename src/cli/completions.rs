@@ -11,7 +11,7 @@ use clap_complete::env::{EnvCompleter, Shells};
 use serde_json::json;
 
 use super::args::Cli;
-use super::candidates::{Asked, SHELL_VARIABLE};
+use super::candidates::{CommandLine, SHELL_VARIABLE};
 use super::exit;
 use super::print::{self, Format, Outcome};
 use crate::protocol::{Failure, FailureKind};
@@ -51,7 +51,7 @@ pub fn answer() -> Option<u8> {
 }
 
 fn complete(shell: &dyn EnvCompleter, words: Vec<OsString>) -> std::io::Result<()> {
-    let mut command = with_candidates(Cli::command(), &Asked::by(&words));
+    let mut command = with_candidates(Cli::command(), &CommandLine::by(&words));
     let folder = std::env::current_dir().ok();
     let mut answer = Vec::new();
     shell.write_complete(&mut command, words, folder.as_deref(), &mut answer)?;
@@ -59,7 +59,7 @@ fn complete(shell: &dyn EnvCompleter, words: Vec<OsString>) -> std::io::Result<(
 }
 
 /// Says for each argument of each verb what it may be.
-fn with_candidates(command: Command, asked: &Asked) -> Command {
+fn with_candidates(command: Command, asked: &CommandLine) -> Command {
     let verb = command.get_name().to_owned();
     command
         .mut_args(|arg| match candidates(&verb, &arg, asked) {
@@ -69,8 +69,8 @@ fn with_candidates(command: Command, asked: &Asked) -> Command {
         .mut_subcommands(|verb| with_candidates(verb, asked))
 }
 
-fn candidates(verb: &str, arg: &Arg, asked: &Asked) -> Option<ArgValueCompleter> {
-    let from = |list: fn(&Asked) -> Vec<CompletionCandidate>| {
+fn candidates(verb: &str, arg: &Arg, asked: &CommandLine) -> Option<ArgValueCompleter> {
+    let from = |list: fn(&CommandLine) -> Vec<CompletionCandidate>| {
         let asked = asked.clone();
         Some(ArgValueCompleter::new(move |typed: &OsStr| {
             starting_with(typed, list(&asked))
@@ -79,7 +79,7 @@ fn candidates(verb: &str, arg: &Arg, asked: &Asked) -> Option<ArgValueCompleter>
     match (verb, arg.get_id().as_str()) {
         // A new sandbox has a new name.
         ("create", "name") => None,
-        (_, "name" | "names" | "sandbox") => from(Asked::sandboxes),
+        (_, "name" | "names" | "sandbox") => from(CommandLine::sandboxes),
         ("cp", "from" | "to") => {
             let asked = asked.clone();
             Some(ArgValueCompleter::new(move |typed: &OsStr| {
@@ -88,12 +88,12 @@ fn candidates(verb: &str, arg: &Arg, asked: &Asked) -> Option<ArgValueCompleter>
                 sides
             }))
         }
-        ("input" | "cancel", "run") => from(Asked::running_runs),
-        (_, "run") => from(Asked::runs),
-        (_, "engine") => from(|_| Asked::engines()),
-        (_, "host") => from(|_| Asked::hosts()),
-        (_, "profile") => from(Asked::profiles),
-        ("man", "verb") => from(|_| Asked::verbs(&Cli::command())),
+        ("input" | "cancel", "run") => from(CommandLine::running_runs),
+        (_, "run") => from(CommandLine::runs),
+        (_, "engine") => from(|_| CommandLine::engines()),
+        (_, "host") => from(|_| CommandLine::hosts()),
+        (_, "profile") => from(CommandLine::profiles),
+        ("man", "verb") => from(|_| CommandLine::verbs(&Cli::command())),
         _ => None,
     }
 }
@@ -110,7 +110,7 @@ mod tests {
 
     fn completed(line: &[&str]) -> Vec<String> {
         let words: Vec<OsString> = line.iter().map(OsString::from).collect();
-        let mut command = with_candidates(Cli::command(), &Asked::by(&[]));
+        let mut command = with_candidates(Cli::command(), &CommandLine::by(&[]));
         let at = words.len() - 1;
         let found = clap_complete::engine::complete(&mut command, words, at, None);
         let found = found.expect("an answer").into_iter();

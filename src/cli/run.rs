@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
-use super::code::{Source, finding_line, merge, python_of};
+use super::code::{CodeSource, finding_line, merge, python_of};
 use super::code_args::RunArgs;
 use super::exec::{self, Piped};
 use super::print::{self, Format, Outcome, Stop};
@@ -38,7 +38,7 @@ pub(super) async fn run(cli: &mut CliContext, args: &RunArgs) -> Outcome<u8> {
 
 async fn try_run(cli: &mut CliContext, args: &RunArgs) -> Outcome<u8> {
     cli.refuse_if_read_only("running code")?;
-    let source = Source::load(&args.source, &cli.config.languages)?;
+    let source = CodeSource::load(&args.source, &cli.config.languages)?;
     let place = place(cli, args, &source).await?;
     let (image, settings) = match &place {
         Place::In(sandbox) => (sandbox.image.clone(), cli.config.sandbox.checks),
@@ -83,7 +83,7 @@ async fn try_run(cli: &mut CliContext, args: &RunArgs) -> Outcome<u8> {
 }
 
 /// Finds the sandbox, or describes a fresh one.
-async fn place(cli: &mut CliContext, args: &RunArgs, source: &Source) -> Outcome<Place> {
+async fn place(cli: &mut CliContext, args: &RunArgs, source: &CodeSource) -> Outcome<Place> {
     if let Some(name) = &args.sandbox {
         let sandbox = cli.session.find(name).await?;
         return Ok(Place::In(Box::new(sandbox)));
@@ -118,7 +118,7 @@ async fn place(cli: &mut CliContext, args: &RunArgs, source: &Source) -> Outcome
 }
 
 /// A language has an image of its own, which counts as long as nobody has chosen one.
-fn usual_image(config: &Config, args: &RunArgs, source: &Source) -> Option<String> {
+fn usual_image(config: &Config, args: &RunArgs, source: &CodeSource) -> Option<String> {
     let (profile, settings) = config.profile(args.profile.as_deref()).ok()?;
     let own = source.language.image(&profile);
     let is_untouched = DEFAULT_TOML.contains(&format!("image = \"{}\"", settings.image));
@@ -174,7 +174,7 @@ fn ask() -> bool {
 /// Says that the policy does not let it run.
 fn report_denied(
     cli: &CliContext,
-    source: &Source,
+    source: &CodeSource,
     findings: &[Finding],
     level: Severity,
 ) -> Outcome<u8> {
@@ -200,7 +200,7 @@ fn report_denied(
 
 /// A source that was read.
 struct ReadSource<'a> {
-    source: &'a Source,
+    source: &'a CodeSource,
     around: Around,
     report: Report,
 }
@@ -290,7 +290,7 @@ async fn prepare(cli: &mut CliContext, place: Place, program: Program) -> Outcom
 }
 
 fn fields(
-    source: &Source,
+    source: &CodeSource,
     findings: &[Finding],
     prepared: &Prepared,
     checked: Duration,

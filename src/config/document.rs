@@ -9,7 +9,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::{BadValue, KeyPath, Step, invalid, shown_key, suggest};
+use super::error::{BadValue, KeyPath, KeyStep, invalid, shown_key, suggest};
 use super::raw::{RawConfig, SECTIONS, keys_in, keys_in_section};
 use crate::protocol::Failure;
 use crate::text::{nearest, safe_line};
@@ -22,14 +22,14 @@ const MOST_BYTES: u64 = 1024 * 1024;
 pub(super) struct Document {
     /// The settings in it.
     pub(super) raw: RawConfig,
-    source: Source,
+    source: SourceText,
 }
 
 impl Document {
     /// Parses a text that came from `name`.
     pub(super) fn parse(name: &str, text: &str) -> Result<Self, Failure> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let mut source = Source {
+        let mut source = SourceText {
             name: name.to_owned(),
             lines: line_starts(text),
             places: Vec::new(),
@@ -92,22 +92,22 @@ pub(super) fn shown_path(path: &Path) -> String {
 
 /// What is needed to say where something stands.
 #[derive(Debug, Clone)]
-struct Source {
+struct SourceText {
     name: String,
     lines: Vec<usize>,
-    places: Vec<Place>,
+    places: Vec<KeyPosition>,
 }
 
 /// One key or list item and where it stands.
 #[derive(Debug, Clone)]
-struct Place {
+struct KeyPosition {
     path: KeyPath,
     key: Range<usize>,
     value: Range<usize>,
     is_list: bool,
 }
 
-impl Source {
+impl SourceText {
     fn find_keys(&mut self, table: &DeTable<'_>, path: &KeyPath) {
         for (key, value) in table {
             self.find_value(path.key(key.get_ref()), key.span(), value);
@@ -124,7 +124,7 @@ impl Source {
             }
             _ => {}
         }
-        self.places.push(Place {
+        self.places.push(KeyPosition {
             path,
             key,
             value: value.span(),
@@ -134,7 +134,7 @@ impl Source {
 
     /// Refuses lists in place of tables, which serde would take for the values of the keys in order.
     fn refuse_lists(&self) -> Result<(), Failure> {
-        let is_wrong = |place: &&Place| place.is_list && !keys_in(&place.path).is_empty();
+        let is_wrong = |place: &&KeyPosition| place.is_list && !keys_in(&place.path).is_empty();
         let Some(place) = self.places.iter().find(is_wrong) else {
             return Ok(());
         };
@@ -186,7 +186,7 @@ fn line_starts(text: &str) -> Vec<usize> {
 
 /// Says what an unknown key may have meant; nothing if the key is known.
 fn explain_unknown(path: &KeyPath) -> Option<String> {
-    let (Step::Key(key), table) = path.split_last()? else {
+    let (KeyStep::Key(key), table) = path.split_last()? else {
         return None;
     };
     let keys = keys_in(&table);

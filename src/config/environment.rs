@@ -215,7 +215,7 @@ fn parse<T: FromStr<Err: Display>>(text: &str, what: &str) -> Result<T, String> 
 #[cfg(test)]
 mod tests {
     use super::super::DEFAULT_TOML;
-    use super::super::error::Step;
+    use super::super::error::KeyStep;
     use super::super::raw::keys_in;
     use super::*;
 
@@ -226,7 +226,7 @@ mod tests {
             let (last, table) = path.split_last().expect("a key");
             let is_known = keys_in(&table)
                 .iter()
-                .any(|key| *last == Step::Key((*key).into()));
+                .any(|key| *last == KeyStep::Key((*key).into()));
             assert!(is_known, "{path}");
             assert!(DEFAULT_TOML.contains(variable.name), "{}", variable.name);
         }

@@ -7,7 +7,7 @@ use crate::text::nearest;
 
 /// One step on the way to a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum KeyStep {
     /// Into a table.
     Key(String),
     /// Into a list.
@@ -16,37 +16,37 @@ pub(super) enum Step {
 
 /// The way to a value, such as `sandbox.mounts[0]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct KeyPath(Vec<Step>);
+pub(super) struct KeyPath(Vec<KeyStep>);
 
 impl KeyPath {
     /// Makes a path of keys.
     pub(super) fn new(keys: &[&str]) -> Self {
-        Self(keys.iter().map(|key| Step::Key((*key).into())).collect())
+        Self(keys.iter().map(|key| KeyStep::Key((*key).into())).collect())
     }
 
     /// Goes on to a key of a table.
     pub(super) fn key(&self, key: &str) -> Self {
-        self.then(Step::Key(key.into()))
+        self.then(KeyStep::Key(key.into()))
     }
 
     /// Goes on to an item of a list.
     pub(super) fn item(&self, item: usize) -> Self {
-        self.then(Step::Item(item))
+        self.then(KeyStep::Item(item))
     }
 
-    fn then(&self, step: Step) -> Self {
+    fn then(&self, step: KeyStep) -> Self {
         let mut steps = self.0.clone();
         steps.push(step);
         Self(steps)
     }
 
     /// Returns the steps.
-    pub(super) fn steps(&self) -> &[Step] {
+    pub(super) fn steps(&self) -> &[KeyStep] {
         &self.0
     }
 
     /// Splits the last step off.
-    pub(super) fn split_last(&self) -> Option<(&Step, Self)> {
+    pub(super) fn split_last(&self) -> Option<(&KeyStep, Self)> {
         let (last, rest) = self.0.split_last()?;
         Some((last, Self(rest.to_vec())))
     }
@@ -71,9 +71,9 @@ impl fmt::Display for KeyPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, step) in self.0.iter().enumerate() {
             match step {
-                Step::Item(item) => write!(f, "[{item}]")?,
-                Step::Key(key) if i == 0 => f.write_str(&shown_key(key))?,
-                Step::Key(key) => write!(f, ".{}", shown_key(key))?,
+                KeyStep::Item(item) => write!(f, "[{item}]")?,
+                KeyStep::Key(key) if i == 0 => f.write_str(&shown_key(key))?,
+                KeyStep::Key(key) => write!(f, ".{}", shown_key(key))?,
             }
         }
         Ok(())

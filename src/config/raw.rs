@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, forward_to_deserialize_any};
 
-use super::error::{KeyPath, Step};
+use super::error::{KeyPath, KeyStep};
 use super::guards::RawGuards;
 use super::raw_keys::RawKeys;
 use crate::code::Definition;
@@ -254,9 +254,13 @@ pub(super) const SECTIONS: [&str; 11] = [
 pub(super) fn keys_in(table: &KeyPath) -> &'static [&'static str] {
     match table.steps() {
         [] => keys_of::<RawConfig>(),
-        [Step::Key(section)] => keys_in_section(section),
-        [Step::Key(section), Step::Key(_)] if section == "profiles" => keys_of::<RawSandbox>(),
-        [Step::Key(section), Step::Key(_)] if section == "languages" => keys_of::<Definition>(),
+        [KeyStep::Key(section)] => keys_in_section(section),
+        [KeyStep::Key(section), KeyStep::Key(_)] if section == "profiles" => {
+            keys_of::<RawSandbox>()
+        }
+        [KeyStep::Key(section), KeyStep::Key(_)] if section == "languages" => {
+            keys_of::<Definition>()
+        }
         _ => &[],
     }
 }

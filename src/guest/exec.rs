@@ -19,12 +19,12 @@ const GRACE: Duration = Duration::from_millis(400);
 
 /// What the command used.
 #[derive(Default)]
-struct Usage {
+struct ResourceUsage {
     peak_bytes: u64,
     cpu_micros: u64,
 }
 
-impl Usage {
+impl ResourceUsage {
     fn add(&mut self, child: &Reaped) {
         self.peak_bytes = self.peak_bytes.max(child.peak_bytes);
         self.cpu_micros += child.cpu_micros;
@@ -38,7 +38,13 @@ pub(crate) fn run(options: &ExecCall) -> ! {
     // The last three are keys of a terminal: they are for the command, and must not end its watcher.
     let signals = Signals::take_over(&[SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP]);
     if ends::take_cancel(&options.id) {
-        report(&finish, Cause::Cancelled, 0, &Usage::default(), None);
+        report(
+            &finish,
+            Cause::Cancelled,
+            0,
+            &ResourceUsage::default(),
+            None,
+        );
     }
     let deadline = options.timeout.map(|limit| Instant::now() + limit);
     let before = Counters::read();
@@ -46,7 +52,7 @@ pub(crate) fn run(options: &ExecCall) -> ! {
         Ok(pid) => pid,
         Err((code, message)) => refuse(&finish, code, &message),
     };
-    let mut usage = Usage::default();
+    let mut usage = ResourceUsage::default();
     let (cause, status) = watch(main, deadline, &signals, &mut usage);
     if !matches!(cause, Cause::Exit) {
         end_all(&signals, &mut usage);
@@ -101,7 +107,7 @@ fn watch(
     main: u32,
     deadline: Option<Instant>,
     signals: &Signals,
-    usage: &mut Usage,
+    usage: &mut ResourceUsage,
 ) -> (Cause, i32) {
     loop {
         while let Wait::Ended(child) = sys::reap() {
@@ -122,7 +128,7 @@ fn watch(
 }
 
 /// Ends every process below: asks, waits a moment, then freezes and kills until there is none.
-fn end_all(signals: &Signals, usage: &mut Usage) {
+fn end_all(signals: &Signals, usage: &mut ResourceUsage) {
     for pid in processes::descendants() {
         sys::kill(pid, SIGTERM);
     }
@@ -139,7 +145,7 @@ fn end_all(signals: &Signals, usage: &mut Usage) {
 }
 
 /// Reaps until no child is left (true) or the time has passed (false).
-fn reap_until(end: Instant, signals: &Signals, usage: &mut Usage) -> bool {
+fn reap_until(end: Instant, signals: &Signals, usage: &mut ResourceUsage) -> bool {
     loop {
         match sys::reap() {
             Wait::Ended(child) => usage.add(&child),
@@ -160,7 +166,7 @@ fn report(
     finish: &Finish,
     cause: Cause,
     status: i32,
-    usage: &Usage,
+    usage: &ResourceUsage,
     before: Option<Counters>,
 ) -> ! {
     let now = Counters::read();

@@ -12,7 +12,7 @@ use crate::domain::{
     Run, Sandbox, SandboxId, SandboxRef,
 };
 use crate::protocol::{Epitaph, Failure, Reply, RunFilter};
-use crate::store::{Intent, last_lines};
+use crate::store::{LifecycleIntent, last_lines};
 
 /// Lines that are kept of the last run.
 const LINES: usize = 20;
@@ -167,7 +167,7 @@ impl<'a> Witness<'a> {
     }
 
     /// Returns what sandtop meant to do to a sandbox shortly before its end.
-    async fn intent(&self, id: &SandboxId, end: DateTime<Utc>) -> Option<Intent> {
+    async fn intent(&self, id: &SandboxId, end: DateTime<Utc>) -> Option<LifecycleIntent> {
         let store = &self.context.options.store;
         let intent = store
             .intent(&self.host.engine_key, id)
@@ -235,7 +235,7 @@ fn fault(told: &Death) -> Fault {
     }
 }
 
-pub(super) fn meant(intent: &Intent) -> Option<Meant> {
+pub(super) fn meant(intent: &LifecycleIntent) -> Option<Meant> {
     Some(match (intent.action.as_str(), intent.reason.as_str()) {
         ("stop" | "restart", _) => Meant::Stop,
         ("kill", _) => Meant::Kill,

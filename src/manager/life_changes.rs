@@ -7,7 +7,7 @@ use super::context::Context;
 use super::deaths::{Witness, meant, revive, with_last_run};
 use crate::domain::{Death, Evidence, Phase, SandboxRef};
 use crate::protocol::LifecycleOp;
-use crate::store::Intent;
+use crate::store::LifecycleIntent;
 
 /// How a sandbox stood before it was changed.
 pub(super) type Before = Option<Phase>;
@@ -34,7 +34,7 @@ pub(super) async fn after_change(
     sandbox: &SandboxRef,
     action: LifecycleOp,
     before: Before,
-    intent: &Intent,
+    intent: &LifecycleIntent,
 ) {
     match action {
         LifecycleOp::Remove { .. } => after_removal(context, host, sandbox, intent).await,
@@ -67,7 +67,7 @@ pub(super) async fn after_removal(
     context: &Context,
     host: &Host,
     sandbox: &SandboxRef,
-    intent: &Intent,
+    intent: &LifecycleIntent,
 ) {
     context.temporary.forget(sandbox);
     record_ours(context, host, sandbox, intent, Utc::now()).await;
@@ -83,7 +83,7 @@ async fn record_ours(
     context: &Context,
     host: &Host,
     sandbox: &SandboxRef,
-    intent: &Intent,
+    intent: &LifecycleIntent,
     at: DateTime<Utc>,
 ) {
     let evidence = Evidence {

@@ -10,7 +10,7 @@ use super::{Host, deaths, life_changes, mounts, news, slots};
 use crate::domain::{HostName, RequestId, Sandbox, SandboxRef, SandboxSpec};
 use crate::engine::{EngineError, Notes};
 use crate::protocol::{Event, Failure, FailureKind, LifecycleOp, Reply};
-use crate::store::Intent;
+use crate::store::LifecycleIntent;
 
 /// Lists all hosts; it fails only if no host answers.
 pub(super) async fn refresh(context: Context) -> Result<Reply, Failure> {
@@ -136,7 +136,7 @@ async fn change_locked(
     action: LifecycleOp,
 ) -> Result<(), Failure> {
     let host = context.host(&sandbox.host)?;
-    let intent = Intent {
+    let intent = LifecycleIntent {
         action: action.verb().to_owned(),
         reason: String::new(),
         by: context.options.owner.clone(),

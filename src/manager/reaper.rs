@@ -17,7 +17,7 @@ use crate::domain::{
     judge,
 };
 use crate::protocol::{Failure, FailureKind, Leftover, LifecycleOp, Reply};
-use crate::store::{Claim, Intent};
+use crate::store::{Claim, LifecycleIntent};
 
 /// How many sandboxes are looked at or removed at once.
 const AT_ONCE: usize = 8;
@@ -211,7 +211,7 @@ impl<'a> Round<'a> {
     }
 
     /// Looks a second time, and claims the sandbox if all is as before.
-    async fn claim(&self, sandbox: &Sandbox, reason: Reason) -> Result<Intent, Failure> {
+    async fn claim(&self, sandbox: &Sandbox, reason: Reason) -> Result<LifecycleIntent, Failure> {
         let again = self
             .seen
             .reload_one(self.context, self.host, &sandbox.reference);
@@ -223,7 +223,7 @@ impl<'a> Round<'a> {
         if !is_due(judge(&again.facts(found, here), self.rules)) {
             return Err(spared("it was used meanwhile"));
         }
-        let intent = Intent {
+        let intent = LifecycleIntent {
             action: "reap".to_owned(),
             reason: reason.word().to_owned(),
             by: here.clone(),

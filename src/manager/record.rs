@@ -16,7 +16,7 @@ use crate::domain::{
     ExecEnd, ExecId, ExecSpec, OutputChunk, Run, RunEnd, RunResult, SandboxRef, Spooled,
 };
 use crate::protocol::{Failure, FailureKind};
-use crate::store::{Begun, Flushed, Intent, Writer};
+use crate::store::{Begun, Flushed, LifecycleIntent, Writer};
 
 /// Time between two writes of output.
 const PACE: Duration = Duration::from_millis(100);
@@ -29,7 +29,7 @@ const UNSUSPECTED: Duration = Duration::from_secs(1);
 const ASKING: Duration = Duration::from_secs(2);
 
 /// The record of one run.
-pub(super) struct Record {
+pub(super) struct RunRecord {
     context: Context,
     sandbox: SandboxRef,
     id: ExecId,
@@ -41,7 +41,7 @@ pub(super) struct Record {
     next_note: Instant,
 }
 
-impl Record {
+impl RunRecord {
     /// Records that a run begins.
     ///
     /// # Errors
@@ -224,7 +224,7 @@ fn full_failure(run: &Run, most: usize) -> Failure {
     )
 }
 
-fn claim_failure(run: &Run, claim: &Intent) -> Failure {
+fn claim_failure(run: &Run, claim: &LifecycleIntent) -> Failure {
     let words = format!(
         "{} is being removed right now: {}, by {}",
         run.name,

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::context::Context;
 use super::pump::{Pump, Pumped};
-use super::record::Record;
+use super::record::RunRecord;
 use crate::domain::{
     Ended, ExecEnd, ExecId, ExecSpec, HostName, OutputChunk, RequestId, SandboxId, SandboxRef,
     StreamId, TtySize,
@@ -178,7 +178,7 @@ impl StreamTask {
 pub(super) async fn exec(mut task: StreamTask, spec: ExecSpec) {
     let started = Instant::now();
     let sandbox = task.stream.sandbox.clone();
-    let mut record = match Record::begin(&task.context, &task.stream, &spec).await {
+    let mut record = match RunRecord::begin(&task.context, &task.stream, &spec).await {
         Ok(record) => record,
         Err(failure) => return task.refuse(failure).await,
     };
@@ -213,7 +213,7 @@ async fn start(
 }
 
 /// Moves output and input at the same time; neither waits for the other.
-async fn follow(task: &mut StreamTask, running: RunningExec, record: &mut Record) -> ExecEnd {
+async fn follow(task: &mut StreamTask, running: RunningExec, record: &mut RunRecord) -> ExecEnd {
     let mut pump = Pump::new(running.items);
     let inputs = task.take_inputs();
     let (task, stream) = (&*task, &task.stream);

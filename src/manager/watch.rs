@@ -61,7 +61,7 @@ async fn keep_watching(context: &Context, host: &Host, topic: &Topic, disks: &Di
     let mut record = News::begin();
     let mut down_since: Option<DateTime<Utc>> = None;
     loop {
-        let mut session = Session {
+        let mut session = Connection {
             context,
             host,
             topic,
@@ -123,7 +123,7 @@ async fn answered<T>(limit: Duration, asking: impl Future<Output = Result<T>>) -
 }
 
 /// One unbroken connection.
-struct Session<'a> {
+struct Connection<'a> {
     context: &'a Context,
     host: &'a Host,
     topic: &'a Topic,
@@ -140,7 +140,7 @@ struct Session<'a> {
     refusals: HashMap<SandboxRef, u64>,
 }
 
-impl Session<'_> {
+impl Connection<'_> {
     /// Subscribes first and lists then, so that nothing falls in between.
     async fn run(&mut self) -> Result<()> {
         let mut events = self.host.engine.events().await?;

@@ -12,7 +12,7 @@ use crate::protocol::Failure;
 
 /// What sandtop was about to do to a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Intent {
+pub struct LifecycleIntent {
     /// The verb: `stop`, `kill`, `remove`, `reap`…
     pub action: String,
     /// Why, for `reap`.
@@ -34,10 +34,10 @@ pub enum Claim {
     /// It was used since it was looked at.
     Used,
     /// Another reaper was faster.
-    Taken(Intent),
+    Taken(LifecycleIntent),
 }
 
-impl Intent {
+impl LifecycleIntent {
     /// Tells whether this keeps others from a sandbox, as long as whoever claimed it lives. Time does not end a claim:
     /// engines may be slow, and clocks jump.
     pub(super) fn is_claim(&self) -> bool {
@@ -54,7 +54,7 @@ impl Store {
         &self,
         place: &str,
         sandbox: &SandboxId,
-        intent: &Intent,
+        intent: &LifecycleIntent,
     ) -> Result<(), Failure> {
         let (place, sandbox) = (place.to_owned(), sandbox.clone());
         let intent = intent.clone();
@@ -70,7 +70,7 @@ impl Store {
         &self,
         place: &str,
         sandbox: &SandboxId,
-        intent: &Intent,
+        intent: &LifecycleIntent,
         seen: Option<&Moment>,
     ) -> Result<Claim, Failure> {
         let (place, sandbox) = (place.to_owned(), sandbox.clone());
@@ -78,7 +78,7 @@ impl Store {
         self.ask(move |db| {
             let turn = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
             let other = intent_of(&turn, &[place.clone(), sandbox.as_str().to_owned()])?;
-            if let Some(other) = other.filter(Intent::is_claim) {
+            if let Some(other) = other.filter(LifecycleIntent::is_claim) {
                 return Ok(Claim::Taken(other));
             }
             let keys = [place.as_str(), sandbox.as_str()];
@@ -122,7 +122,7 @@ impl Store {
         &self,
         place: &str,
         sandbox: &SandboxId,
-    ) -> Result<Option<Intent>, Failure> {
+    ) -> Result<Option<LifecycleIntent>, Failure> {
         let keys = [place, sandbox.as_str()].map(str::to_owned);
         self.ask(move |db| intent_of(db, &keys)).await
     }
@@ -261,7 +261,7 @@ fn put_intent(
     db: &Connection,
     place: &str,
     sandbox: &SandboxId,
-    intent: &Intent,
+    intent: &LifecycleIntent,
 ) -> rusqlite::Result<()> {
     let by = serde_json::to_string(&intent.by).unwrap_or_default();
     let sql = "INSERT OR REPLACE INTO intents VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -278,7 +278,10 @@ fn put_intent(
 }
 
 /// Reads the intent for a place and a sandbox.
-pub(super) fn intent_of(db: &Connection, keys: &[String; 2]) -> rusqlite::Result<Option<Intent>> {
+pub(super) fn intent_of(
+    db: &Connection,
+    keys: &[String; 2],
+) -> rusqlite::Result<Option<LifecycleIntent>> {
     let sql = "SELECT action, reason, by, at FROM intents WHERE place = ?1 AND sandbox = ?2";
     let read = db.query_row(sql, keys.each_ref(), |row| {
         let by: String = row.get(2)?;
@@ -289,7 +292,7 @@ pub(super) fn intent_of(db: &Connection, keys: &[String; 2]) -> rusqlite::Result
     let Some((action, reason, by, at)) = read.optional()?.flatten() else {
         return Ok(None);
     };
-    Ok(Some(Intent {
+    Ok(Some(LifecycleIntent {
         action: action?,
         reason: reason?,
         by,

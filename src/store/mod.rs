@@ -29,7 +29,7 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 pub use clock::Moment;
-pub use deaths::{Claim, Intent};
+pub use deaths::{Claim, LifecycleIntent};
 pub use refusals::Refusals;
 pub use runs::{Begun, Found};
 pub use spool::{Flush, Flushed, Gap, Piece, Reader, Writer, last_lines};

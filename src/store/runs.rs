@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::Store;
-use super::deaths::{Intent, intent_of};
+use super::deaths::{LifecycleIntent, intent_of};
 use super::run_rows::run_of;
 use crate::domain::{ExecId, LastEnd, Run, RunResult, SandboxId, Spooled, Tie};
 use crate::protocol::{Failure, RunFilter};
@@ -22,7 +22,7 @@ pub enum Begun {
     /// It is on record.
     Recorded,
     /// The sandbox is being reaped; a run would be lost.
-    Claimed(Intent),
+    Claimed(LifecycleIntent),
     /// As many detached runs go on in the sandbox as may.
     Full,
 }
@@ -172,7 +172,7 @@ fn begin(db: &Connection, place: &str, run: &Run, most: usize) -> rusqlite::Resu
     let turn = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
     let keys = [place, run.sandbox.id.as_str()].map(str::to_owned);
     let intent = intent_of(&turn, &keys)?;
-    if let Some(claim) = intent.filter(Intent::is_claim) {
+    if let Some(claim) = intent.filter(LifecycleIntent::is_claim) {
         return Ok(Begun::Claimed(claim));
     }
     if run.tie == Tie::Detached && detached_under_way(&turn, &keys)? >= most as u64 {

@@ -31,7 +31,7 @@ use crate::app::pending::Pending;
 use crate::app::{AppState, Effect, Msg, Pane, Settings, update};
 use crate::manager::ManagerHandle;
 use crate::protocol::{Command, Event, Failure, FailureKind, Topic};
-use crate::signals::{Asked, Turn, Turns, asked_to_end};
+use crate::signals::{EndReason, Turn, Turns, asked_to_end};
 use crate::ui::theme::Theme;
 use effects::{Done, perform};
 use memory::Memory;
@@ -141,7 +141,7 @@ impl Loop {
     /// Shows the first picture, waits for the engine, and serves.
     async fn show(
         &mut self,
-        mut end: impl Future<Output = Asked> + Unpin,
+        mut end: impl Future<Output = EndReason> + Unpin,
         connect: impl Future<Output = Result<Connected, Failure>>,
     ) -> Result<u8, Failure> {
         let connected = match self.open(&mut end, connect).await? {
@@ -182,7 +182,7 @@ impl Loop {
 
     async fn serve(
         &mut self,
-        mut end: impl Future<Output = Asked> + Unpin,
+        mut end: impl Future<Output = EndReason> + Unpin,
         mut events: mpsc::Receiver<Event>,
     ) -> io::Result<u8> {
         let mut second = interval(Duration::from_secs(1));
@@ -199,12 +199,12 @@ impl Loop {
                 event = next(&mut self.input) => match event {
                     Some(Ok(event)) => self.take_input(event),
                     // The terminal is gone, and with it the person.
-                    Some(Err(_)) | None => return Ok(Asked::HangUp.exit_code()),
+                    Some(Err(_)) | None => return Ok(EndReason::HangUp.exit_code()),
                 },
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => self.draw()?,
                 _ = second.tick() => {
                     if terminal::is_gone() {
-                        return Ok(Asked::HangUp.exit_code());
+                        return Ok(EndReason::HangUp.exit_code());
                     }
                     self.tell(Msg::Tick(Utc::now()));
                     self.memory.keep(self.state.layout());

@@ -8,7 +8,7 @@ use crate::app::{Msg, Settings, update};
 use crate::keymap::{Action, Resolution};
 use crate::manager::ManagerHandle;
 use crate::protocol::{Event, Failure};
-use crate::signals::Asked;
+use crate::signals::EndReason;
 
 /// Most input that waits for the engine.
 const MOST_EARLY: usize = 256;
@@ -27,7 +27,7 @@ impl Loop {
     /// Shows the first picture and waits for the engine; an exit code if the person leaves before.
     pub(super) async fn open(
         &mut self,
-        mut end: impl Future<Output = Asked> + Unpin,
+        mut end: impl Future<Output = EndReason> + Unpin,
         connect: impl Future<Output = Result<Connected, Failure>>,
     ) -> Result<Result<Connected, u8>, Failure> {
         self.draw().map_err(broken)?;
@@ -43,7 +43,7 @@ impl Loop {
                         }
                         self.draw().map_err(broken)?;
                     }
-                    Some(Err(_)) | None => return Ok(Err(Asked::HangUp.exit_code())),
+                    Some(Err(_)) | None => return Ok(Err(EndReason::HangUp.exit_code())),
                 },
                 connected = &mut connect => return connected.map(Ok),
             }

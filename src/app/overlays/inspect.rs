@@ -65,14 +65,14 @@ impl Tab {
 
 /// Something that is asked of the engine when it is looked at.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked<T> {
+pub struct Lookup<T> {
     /// The last answer.
     pub answer: Option<Result<T, Failure>>,
     waiting: bool,
     at: Option<DateTime<Utc>>,
 }
 
-impl<T> Default for Asked<T> {
+impl<T> Default for Lookup<T> {
     fn default() -> Self {
         Self {
             answer: None,
@@ -82,7 +82,7 @@ impl<T> Default for Asked<T> {
     }
 }
 
-impl<T> Asked<T> {
+impl<T> Lookup<T> {
     /// Tells whether it is time to ask, and books that it is done.
     fn ask(&mut self, now: DateTime<Utc>, every: Option<TimeDelta>) -> bool {
         let is_due = match (self.at, every) {
@@ -128,11 +128,11 @@ pub struct InspectState {
     /// Lines scrolled down.
     pub scroll: usize,
     /// What it is.
-    pub details: Asked<Box<Details>>,
+    pub details: Lookup<Box<Details>>,
     /// What runs in it, busiest first.
-    pub processes: Asked<Vec<Seen>>,
+    pub processes: Lookup<Vec<Seen>>,
     /// What it did to its files.
-    pub changes: Asked<Box<Changes>>,
+    pub changes: Lookup<Box<Changes>>,
 }
 
 impl InspectState {
@@ -144,9 +144,9 @@ impl InspectState {
             name,
             tab: Tab::Overview,
             scroll: 0,
-            details: Asked::default(),
-            processes: Asked::default(),
-            changes: Asked::default(),
+            details: Lookup::default(),
+            processes: Lookup::default(),
+            changes: Lookup::default(),
         }
     }
 
@@ -271,7 +271,7 @@ impl InspectState {
     }
 }
 
-fn answered<T>(asked: &Asked<T>, lines: impl FnOnce(&T) -> usize) -> usize {
+fn answered<T>(asked: &Lookup<T>, lines: impl FnOnce(&T) -> usize) -> usize {
     match &asked.answer {
         Some(Ok(found)) => lines(found),
         Some(Err(failure)) => 1 + usize::from(failure.hint.is_some()),

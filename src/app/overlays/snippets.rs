@@ -17,7 +17,7 @@ const LONGEST: usize = 100;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnippetPanel {
     /// One's own first, then the first programs.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<SnippetEntry>,
     /// The chosen one.
     pub at: usize,
 }
@@ -37,7 +37,7 @@ impl SnippetPanel {
 
 /// Something that can be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entry {
+pub enum SnippetEntry {
     /// One's own.
     Own(String),
     /// A first program.
@@ -84,16 +84,18 @@ impl SnippetPanel {
     pub fn new(names: Vec<String>, languages: &Languages) -> Self {
         let starters = languages.iter();
         let starters = starters.filter(|language| !language.starter().is_empty());
-        let own = names.into_iter().map(Entry::Own);
-        let entries = own.chain(starters.cloned().map(Entry::Starter)).collect();
+        let own = names.into_iter().map(SnippetEntry::Own);
+        let entries = own
+            .chain(starters.cloned().map(SnippetEntry::Starter))
+            .collect();
         Self { entries, at: 0 }
     }
 }
 
-fn open(entry: Entry) -> Intent {
+fn open(entry: SnippetEntry) -> Intent {
     match entry {
-        Entry::Own(name) => Intent::Effect(Effect::Snippet(SnippetOp::Open(name))),
-        Entry::Starter(language) => Intent::EditText {
+        SnippetEntry::Own(name) => Intent::Effect(Effect::Snippet(SnippetOp::Open(name))),
+        SnippetEntry::Starter(language) => Intent::EditText {
             name: format!("first.{}", language.extension()),
             text: language.starter().to_owned(),
         },
@@ -118,8 +120,12 @@ impl Layer for SnippetPanel {
         let chosen = self.entries.get(self.at).cloned();
         match (action, chosen) {
             (Action::Open | Action::Accept, Some(entry)) => Reaction::close_and(vec![open(entry)]),
-            (Action::Delete, Some(Entry::Own(name))) => Reaction::close_and(vec![delete(name)]),
-            (Action::Rename, Some(Entry::Own(name))) => Reaction::close_and(vec![rename(name)]),
+            (Action::Delete, Some(SnippetEntry::Own(name))) => {
+                Reaction::close_and(vec![delete(name)])
+            }
+            (Action::Rename, Some(SnippetEntry::Own(name))) => {
+                Reaction::close_and(vec![rename(name)])
+            }
             (other, _) => move_choice(&mut self.at, self.entries.len(), other, cx),
         }
     }

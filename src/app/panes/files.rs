@@ -26,7 +26,7 @@ use crate::app::intent::{FilesReply, Intent};
 use crate::domain::{FileEntry, SandboxPath, SandboxRef};
 use crate::keymap::Action;
 use crate::protocol::{Failure, FailureKind, Reply};
-use ask::Asked;
+use ask::OpenQuestion;
 
 /// Lines that a key moves the preview by.
 const PREVIEW_STEP: isize = 5;
@@ -42,7 +42,7 @@ pub enum Shows {
 
 /// A folder of a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct SandboxFolder {
     /// Which sandbox.
     pub sandbox: SandboxRef,
     /// Its name, for people.
@@ -77,7 +77,7 @@ struct Peek {
 pub struct FilesState {
     host: HostPlaces,
     now: DateTime<Utc>,
-    place: Option<Place>,
+    place: Option<SandboxFolder>,
     folders: HashMap<SandboxRef, SandboxPath>,
     listing: Listing,
     /// How the last listing of this folder ended; `None` before the first.
@@ -87,7 +87,7 @@ pub struct FilesState {
     pending: Option<Pending>,
     peek: Peek,
     /// What the open question is about, so that a refresh behind it cannot change its target.
-    asked: Option<Asked>,
+    asked: Option<OpenQuestion>,
     /// The name to select as soon as it is listed.
     wanted: Option<Vec<u8>>,
     /// Files of this machine that are being looked for.
@@ -112,7 +112,7 @@ impl FilesState {
 
     /// Returns the folder that is shown.
     #[must_use]
-    pub fn place(&self) -> Option<&Place> {
+    pub fn place(&self) -> Option<&SandboxFolder> {
         self.place.as_ref()
     }
 
@@ -175,7 +175,7 @@ impl FilesState {
             return Vec::new();
         }
         let folder = self.folders.get(&sandbox).unwrap_or(&work_dir).clone();
-        self.place = Some(Place {
+        self.place = Some(SandboxFolder {
             sandbox,
             name,
             work_dir,
@@ -249,8 +249,9 @@ impl FilesState {
         outcome: Result<Vec<FileEntry>, Failure>,
     ) -> Vec<Intent> {
         let place = self.place.as_ref();
-        let is_asked =
-            |p: &Place| p.sandbox == *sandbox && p.folder == *path && p.shows == Shows::Folder;
+        let is_asked = |p: &SandboxFolder| {
+            p.sandbox == *sandbox && p.folder == *path && p.shows == Shows::Folder
+        };
         if !place.is_some_and(is_asked) {
             return Vec::new();
         }

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::files::{FileTree, invalid};
 use super::lifecycle::require_running;
-use super::programs::{self, Place, Streams};
+use super::programs::{self, Streams, WorkDir};
 use super::script::{self, Command, unsupported};
 use super::state::{Control, Exec, State};
 use crate::domain::{Ended, EngineEventKind, ExecEnd, ExecSpec, OutputChunk, SandboxId, StdinMode};
@@ -56,9 +56,9 @@ pub(super) fn start(state: &Arc<State>, id: &SandboxId, spec: &ExecSpec) -> Resu
     })
 }
 
-fn find_place(state: &Arc<State>, id: &SandboxId, spec: &ExecSpec) -> Result<Place> {
+fn find_place(state: &Arc<State>, id: &SandboxId, spec: &ExecSpec) -> Result<WorkDir> {
     let default = state.with(id, |sandbox, _| Ok(sandbox.spec.work_dir.clone()))?;
-    Ok(Place {
+    Ok(WorkDir {
         state: Arc::clone(state),
         id: id.clone(),
         cwd: spec.work_dir.clone().unwrap_or(default),
@@ -66,7 +66,7 @@ fn find_place(state: &Arc<State>, id: &SandboxId, spec: &ExecSpec) -> Result<Pla
 }
 
 /// Lists a new exec in its sandbox.
-fn register(place: &Place, spec: &ExecSpec) -> Result<(u32, watch::Receiver<Control>)> {
+fn register(place: &WorkDir, spec: &ExecSpec) -> Result<(u32, watch::Receiver<Control>)> {
     let (switch, control) = watch::channel(Control::Run);
     let command = spec.argv.join(" ");
     let exec = Exec {
@@ -87,7 +87,11 @@ fn register(place: &Place, spec: &ExecSpec) -> Result<(u32, watch::Receiver<Cont
 }
 
 /// Finds out what an exec does, or that it cannot be done here.
-fn program(place: Place, spec: &ExecSpec, mut streams: Streams) -> Result<BoxFuture<'static, i32>> {
+fn program(
+    place: WorkDir,
+    spec: &ExecSpec,
+    mut streams: Streams,
+) -> Result<BoxFuture<'static, i32>> {
     if place.look_up(".", FileTree::list).is_err() {
         let message = format!("{}: No such directory", place.cwd);
         return Ok(async move { streams.fail(message, 126).await }.boxed());
@@ -106,7 +110,7 @@ fn program(place: Place, spec: &ExecSpec, mut streams: Streams) -> Result<BoxFut
 
 /// An exec on its way; it is listed in its sandbox until this is dropped.
 struct Running {
-    place: Place,
+    place: WorkDir,
     program: BoxFuture<'static, i32>,
     /// How the program ended; what it wrote may still wait.
     status: Option<i32>,

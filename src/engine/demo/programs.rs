@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 
 /// Where a command is: its sandbox and its directory.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(super) struct WorkDir {
     pub(super) state: Arc<State>,
     pub(super) id: SandboxId,
     pub(super) cwd: SandboxPath,
@@ -42,7 +42,7 @@ pub(super) struct Streams {
 }
 
 /// Runs commands one after the other and returns the status of the last.
-pub(super) async fn run_all(commands: &[Command], place: &Place, streams: &mut Streams) -> i32 {
+pub(super) async fn run_all(commands: &[Command], place: &WorkDir, streams: &mut Streams) -> i32 {
     let mut status = 0;
     for command in commands {
         streams.to_stderr = command.to_stderr;
@@ -58,7 +58,7 @@ pub(super) async fn run_all(commands: &[Command], place: &Place, streams: &mut S
 }
 
 /// Runs one command.
-async fn run(words: &[String], place: &Place, streams: &mut Streams) -> i32 {
+async fn run(words: &[String], place: &WorkDir, streams: &mut Streams) -> i32 {
     let Some((path, args)) = words.split_first() else {
         return 0;
     };
@@ -87,7 +87,7 @@ pub(super) fn program_name(path: &str) -> &str {
     path.strip_prefix("/bin/").unwrap_or(path)
 }
 
-async fn cat(args: &[String], place: &Place, streams: &mut Streams) -> i32 {
+async fn cat(args: &[String], place: &WorkDir, streams: &mut Streams) -> i32 {
     let files = args.iter().map(|name| place.read(name));
     match files.collect::<Result<Vec<_>>>() {
         Ok(files) => streams.print(files.concat()).await,
@@ -106,7 +106,12 @@ async fn wait(args: &[String], streams: &mut Streams) -> i32 {
 }
 
 /// Prints what calls like `print("…")` would, and fails at everything else.
-async fn print_literals(call: &str, args: &[String], place: &Place, streams: &mut Streams) -> i32 {
+async fn print_literals(
+    call: &str,
+    args: &[String],
+    place: &WorkDir,
+    streams: &mut Streams,
+) -> i32 {
     let code = match place.code(args) {
         Ok(code) => code,
         Err(error) => return streams.fail(error.message, 2).await,
@@ -137,7 +142,7 @@ fn literal<'a>(call: &str, line: &'a str) -> Option<&'a str> {
     (!text.contains([quote, '\\'])).then_some(text)
 }
 
-impl Place {
+impl WorkDir {
     /// Looks something up in the files.
     pub(super) fn look_up<T>(
         &self,

@@ -1,12 +1,12 @@
 //! Variables of every process in a sandbox: ours, then those of the image, the sandbox and the command; an image has no say
 //! over a few of ours.
 
-use super::record::Record;
+use super::record::SandboxRecord;
 
 const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Writes the whole environment of a command; a name given twice has its last value.
-pub(super) fn of_exec(record: &Record, given: &[String], terminal: bool) -> Vec<String> {
+pub(super) fn of_exec(record: &SandboxRecord, given: &[String], terminal: bool) -> Vec<String> {
     let asked = &record.asked;
     let home = asked.work_dir().to_string();
     let mut all = vec![

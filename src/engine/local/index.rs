@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::record::{self, Record};
+use super::record::{self, SandboxRecord};
 use crate::engine::guest::random_word;
 
 /// The file in the folder of the scope.
@@ -19,15 +19,15 @@ const TOLERATED: usize = 8;
 
 /// What is known of one sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Entry {
+pub(super) struct IndexEntry {
     pub(super) id: String,
     pub(super) name: String,
     /// First of the user numbers that are its own outside.
     pub(super) block: Option<u32>,
 }
 
-impl Entry {
-    fn of(record: Record) -> Self {
+impl IndexEntry {
+    fn of(record: SandboxRecord) -> Self {
         Self {
             id: record.id,
             name: record.asked.name,
@@ -40,19 +40,19 @@ impl Entry {
 pub(super) fn look_up(
     scope: &Path,
     ids: Vec<String>,
-    read: impl Fn(&str) -> Option<Record>,
-) -> Vec<Entry> {
-    let cached: Vec<Entry> = record::read_json(&scope.join(FILE)).unwrap_or_default();
+    read: impl Fn(&str) -> Option<SandboxRecord>,
+) -> Vec<IndexEntry> {
+    let cached: Vec<IndexEntry> = record::read_json(&scope.join(FILE)).unwrap_or_default();
     let pairs = cached.into_iter().map(|entry| (entry.id.clone(), entry));
-    let mut cached: HashMap<String, Entry> = pairs.collect();
+    let mut cached: HashMap<String, IndexEntry> = pairs.collect();
     let mut missing = 0;
     let entries = ids.into_iter().filter_map(|id| {
         cached.remove(&id).or_else(|| {
             missing += 1;
-            read(&id).map(Entry::of)
+            read(&id).map(IndexEntry::of)
         })
     });
-    let entries: Vec<Entry> = entries.collect();
+    let entries: Vec<IndexEntry> = entries.collect();
     if missing + cached.len() > TOLERATED {
         keep(scope, &entries);
     }
@@ -60,7 +60,7 @@ pub(super) fn look_up(
 }
 
 /// Writes the cache; without it, all is as right and only slower.
-fn keep(scope: &Path, entries: &[Entry]) {
+fn keep(scope: &Path, entries: &[IndexEntry]) {
     let fresh = scope.join(format!("{FILE}-{}", random_word()));
     let text = serde_json::to_vec(entries).unwrap_or_default();
     let written = fs::write(&fresh, text).and_then(|()| fs::rename(&fresh, scope.join(FILE)));
@@ -76,7 +76,7 @@ mod tests {
 
     use super::*;
 
-    fn record(id: &str) -> Record {
+    fn record(id: &str) -> SandboxRecord {
         let json = include_str!("oldest_record.json").replace("0123456789abcdef01234567", id);
         serde_json::from_str(&json).expect("a record")
     }

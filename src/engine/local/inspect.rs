@@ -7,7 +7,7 @@ use std::path::Path;
 use chrono::DateTime;
 
 use super::lifecycle::SandboxState;
-use super::record::{MountRecord, Record};
+use super::record::{MountRecord, SandboxRecord};
 use super::state_dir::{StateDir, WORKSPACE};
 use crate::domain::{
     Access, Death, Details, HOST_IMAGE, HostName, MountInfo, Network, Phase, Posture,
@@ -179,7 +179,7 @@ fn host_programs() -> String {
 }
 
 /// Says where sockets without a file lead out of a sandbox that has the host's network; known from a try inside.
-fn socket_gap(record: &Record, probe: &HashMap<String, String>) -> Option<String> {
+fn socket_gap(record: &SandboxRecord, probe: &HashMap<String, String>) -> Option<String> {
     let is_closed = probe
         .get(ProbeKey::AbstractSockets.word())
         .is_some_and(|open| open == "0");

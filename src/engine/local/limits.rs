@@ -1,7 +1,7 @@
 //! What of a sandbox's limits the kernel enforces here, and in words what it does not.
 
 use super::cgroups::Cgroups;
-use super::record::Record;
+use super::record::SandboxRecord;
 use super::users;
 use crate::domain::Network;
 
@@ -12,7 +12,7 @@ pub(super) fn machine_memory() -> u64 {
 }
 
 /// Names each limit that is weaker than asked for.
-pub(super) fn gaps(record: &Record, cgroups: &Cgroups) -> Vec<String> {
+pub(super) fn gaps(record: &SandboxRecord, cgroups: &Cgroups) -> Vec<String> {
     let limits = &record.asked.limits;
     let why = if users::may_give_blocks() || cgroups.has("freezer") {
         "no cgroup of that kind can be written to"

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use chrono::{TimeDelta, Utc};
 
 use super::image::{ImageRoot, ResolvedImage};
-use super::record::{self, Record};
+use super::record::{self, SandboxRecord};
 use super::state_dir::{self, StateDir};
 use super::users;
 use crate::domain::{Access, PackageSet, SandboxSpec};
@@ -97,7 +97,7 @@ pub(super) fn mark_complete(state_dir: &StateDir, set: &PackageSet) -> Result<()
 pub(super) fn give_to_user(
     state_dir: &StateDir,
     spec: &SandboxSpec,
-    record: &Record,
+    record: &SandboxRecord,
 ) -> Result<()> {
     match &spec.packages {
         Some(set) if set.access == Access::ReadWrite => {

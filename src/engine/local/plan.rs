@@ -9,7 +9,7 @@ use super::cgroups::Cgroups;
 use super::image::ImageRoot;
 use super::limits;
 use super::plan_builder::{PlanBuilder, READ_ONLY_TREE, bytes};
-use super::record::Record;
+use super::record::SandboxRecord;
 use crate::domain::{HOST_IMAGE, Limits, Network, SandboxPath, told_cores};
 use crate::engine::filter::{self, Memory};
 use crate::guest::wire;
@@ -49,7 +49,7 @@ fn as_path(path: &SandboxPath) -> PathBuf {
 
 /// What a plan is made from.
 pub(super) struct Parts<'a> {
-    pub(super) record: &'a Record,
+    pub(super) record: &'a SandboxRecord,
     pub(super) image: &'a ImageRoot,
     pub(super) cgroups: &'a Cgroups,
     /// The sandbox's folder.
@@ -145,7 +145,7 @@ pub(super) fn memory_counter(folder: &Path) -> PathBuf {
 }
 
 /// Places that belong to the sandbox itself; the image gives way.
-fn reserved_paths(record: &Record) -> BTreeSet<PathBuf> {
+fn reserved_paths(record: &SandboxRecord) -> BTreeSet<PathBuf> {
     let fixed = ["/proc", "/sys", "/dev", "/tmp", "/run", wire::GUEST_DIR];
     let mounts = record
         .asked
@@ -162,7 +162,7 @@ fn reserved_paths(record: &Record) -> BTreeSet<PathBuf> {
 }
 
 /// Users and names as programs look them up; nothing of the host's.
-fn accounts(plan: &mut PlanBuilder, record: &Record) {
+fn accounts(plan: &mut PlanBuilder, record: &SandboxRecord) {
     let (uid, gid) = (record.uid, record.gid);
     let home = record.asked.work_dir();
     let others = |list: &[(&str, u32)], own: u32, line: fn(&str, u32) -> String| -> String {
@@ -236,14 +236,14 @@ fn kernel_files(plan: &mut PlanBuilder) {
 }
 
 /// Programs that ask the C library for processors, and not a variable, find the same number; it reads this file.
-fn processor_list(plan: &mut PlanBuilder, record: &Record) {
+fn processor_list(plan: &mut PlanBuilder, record: &SandboxRecord) {
     if let Some(cores) = told_cores(&record.asked.env) {
         let list = format!("0-{}\n", cores - 1);
         plan.file("/sys/devices/system/cpu/online", &list);
     }
 }
 
-fn memory(plan: &mut PlanBuilder, record: &Record) {
+fn memory(plan: &mut PlanBuilder, record: &SandboxRecord) {
     let size = record.asked.tmp_bytes;
     plan.memory("/tmp", SCRATCH, 0o1777, size);
     plan.memory("/run", SCRATCH, 0o755, 1 << 20);

@@ -18,7 +18,7 @@ use crate::guest::wire;
 
 /// A sandbox as it was asked for; never changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(super) struct SandboxRecord {
     pub(super) id: String,
     pub(super) created_at: DateTime<Utc>,
     pub(super) uid: u32,
@@ -128,7 +128,7 @@ fn mounts(spec: &SandboxSpec, set: Option<PathBuf>) -> Vec<MountRecord> {
     spec.mounts.iter().map(MountRecord::of).chain(set).collect()
 }
 
-impl Record {
+impl SandboxRecord {
     /// Describes it as lists do.
     pub(super) fn sandbox(&self, host: &HostName, phase: Phase, run: Option<&Run>) -> Sandbox {
         Sandbox {
@@ -179,7 +179,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("record.json");
         fs::write(&file, OLDEST).expect("a file");
-        let record: Record = read_json(&file).expect("a record");
+        let record: SandboxRecord = read_json(&file).expect("a record");
         assert_eq!((record.uid, record.gid, record.block), (1000, 1001, None));
         assert_eq!(record.unpacked, None);
         assert_eq!(record.asked.work_dir().to_string(), "/workspace");
@@ -193,8 +193,8 @@ mod tests {
     fn what_is_cut_off_is_no_record() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("record.json");
-        assert_eq!(read_json::<Record>(&file), None);
+        assert_eq!(read_json::<SandboxRecord>(&file), None);
         fs::write(&file, &OLDEST[..OLDEST.len() / 2]).expect("a file");
-        assert_eq!(read_json::<Record>(&file), None);
+        assert_eq!(read_json::<SandboxRecord>(&file), None);
     }
 }

@@ -20,8 +20,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::index::{self, Entry};
-use super::record::{self, Record, Run};
+use super::index::{self, IndexEntry};
+use super::record::{self, Run, SandboxRecord};
 use crate::engine::guest::random_word;
 use crate::guest::{self, wire};
 
@@ -77,7 +77,7 @@ impl StateDir {
     }
 
     /// Makes the folder of a new sandbox, marked as unfinished.
-    pub(super) fn prepare_sandbox(&self, record: &Record) -> io::Result<PathBuf> {
+    pub(super) fn prepare_sandbox(&self, record: &SandboxRecord) -> io::Result<PathBuf> {
         let folder = self.folder(&record.id);
         private_folder().create(&folder)?;
         File::create(folder.join(NEW))?;
@@ -117,14 +117,15 @@ impl StateDir {
     }
 
     /// Lists what is looked up most of each sandbox.
-    pub(super) fn index(&self) -> Vec<Entry> {
+    pub(super) fn index(&self) -> Vec<IndexEntry> {
         index::look_up(&self.scope, self.ids(), |id| self.record(id))
     }
 
     /// Lists the sandboxes, oldest first.
-    pub(super) fn records(&self) -> Vec<Record> {
+    pub(super) fn records(&self) -> Vec<SandboxRecord> {
         let names = self.names();
-        let mut found: Vec<Record> = names.iter().filter_map(|name| self.record(name)).collect();
+        let mut found: Vec<SandboxRecord> =
+            names.iter().filter_map(|name| self.record(name)).collect();
         found.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
         found
     }
@@ -138,7 +139,7 @@ impl StateDir {
     }
 
     /// Reads the record of one sandbox.
-    pub(super) fn record(&self, id: &str) -> Option<Record> {
+    pub(super) fn record(&self, id: &str) -> Option<SandboxRecord> {
         is_id(id).then(|| record::read_json(&self.folder(id).join(RECORD)))?
     }
 

@@ -13,7 +13,7 @@ use tokio::net::unix::pipe;
 
 use super::keeper::{self, Address, is_nobody};
 use super::keeper_connection::KeeperConnection;
-use super::record::Record;
+use super::record::SandboxRecord;
 use super::state_dir::StateDir;
 use super::streams::{GuestOutput, StdinPipe, TerminalMaster};
 use super::{environment, unpacked, users};
@@ -70,7 +70,7 @@ impl LocalTransport {
     }
 
     /// Connects to the keeper of a running sandbox.
-    async fn connect(&self, record: &Record) -> Result<KeeperConnection> {
+    async fn connect(&self, record: &SandboxRecord) -> Result<KeeperConnection> {
         let folder = self.state_dir.folder(&record.id);
         let name = &record.asked.name;
         let reach = |error: io::Error| failure(&format!("reaching {name}"), &error);
@@ -245,7 +245,7 @@ impl Transport for LocalTransport {
 }
 
 /// Writes the request to start the guest.
-fn request(record: &Record, user: User, call: &GuestCall) -> KeeperRequest {
+fn request(record: &SandboxRecord, user: User, call: &GuestCall) -> KeeperRequest {
     let streams = match call.stdio {
         Stdio::Pipes(_) => GuestStreams::Pipes,
         Stdio::Terminal(TtySize { rows, columns }) => GuestStreams::Terminal { rows, columns },

@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime};
 use super::image::{ImageRoot, ResolvedImage};
 use super::layers::RootBuilder;
 use super::oci::{self, Packed};
-use super::record::{Record, Unpacked};
+use super::record::{SandboxRecord, Unpacked};
 use super::state_dir::{self, StateDir};
 use crate::engine::{EngineError, Notes, Result};
 use crate::protocol::{FailureKind, Leftover};
@@ -84,7 +84,7 @@ pub(super) fn prepare(
 }
 
 /// Finds the image of a sandbox that was made before; one that came packed is not looked at again.
-pub(super) fn of_record(state_dir: &StateDir, record: &Record) -> Result<ImageRoot> {
+pub(super) fn of_record(state_dir: &StateDir, record: &SandboxRecord) -> Result<ImageRoot> {
     let Some(known) = &record.unpacked else {
         return Ok(prepare(
             state_dir,

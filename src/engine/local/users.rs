@@ -9,8 +9,8 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 
 use super::image::ImageRoot;
-use super::index::Entry;
-use super::record::Record;
+use super::index::IndexEntry;
+use super::record::SandboxRecord;
 use crate::engine::{EngineError, Result};
 use crate::protocol::FailureKind;
 
@@ -78,7 +78,7 @@ fn text_inside(root: &Path, name: &str) -> Option<String> {
 }
 
 /// Finds who a command runs as that names its user.
-pub(super) fn of_exec(record: &Record, user: &str, image: &ImageRoot) -> Result<(u32, u32)> {
+pub(super) fn of_exec(record: &SandboxRecord, user: &str, image: &ImageRoot) -> Result<(u32, u32)> {
     let asked = find(user, image)?;
     if asked != (record.uid, record.gid) && record.block.is_none() {
         return Err(EngineError::new(
@@ -91,7 +91,7 @@ pub(super) fn of_exec(record: &Record, user: &str, image: &ImageRoot) -> Result<
 }
 
 /// Returns who the sandbox's own user is outside.
-pub(super) fn outside(record: &Record) -> (u32, u32) {
+pub(super) fn outside(record: &SandboxRecord) -> (u32, u32) {
     match record.block {
         Some(base) => (base + record.uid, base + record.gid),
         None => (
@@ -102,7 +102,7 @@ pub(super) fn outside(record: &Record) -> (u32, u32) {
 }
 
 /// Gives a folder to the sandbox's user.
-pub(super) fn give_to_user(record: &Record, folder: &Path) -> io::Result<()> {
+pub(super) fn give_to_user(record: &SandboxRecord, folder: &Path) -> io::Result<()> {
     fs::set_permissions(folder, fs::Permissions::from_mode(0o755))?;
     match record.block {
         Some(base) => chown(folder, Some(base + record.uid), Some(base + record.gid)),
@@ -111,7 +111,7 @@ pub(super) fn give_to_user(record: &Record, folder: &Path) -> io::Result<()> {
 }
 
 /// Takes a block of users that no other sandbox here has; `None` if this process may not give any.
-pub(super) fn free_block(others: &[Entry]) -> Option<u32> {
+pub(super) fn free_block(others: &[IndexEntry]) -> Option<u32> {
     if !may_give_blocks() {
         return None;
     }

@@ -16,7 +16,7 @@ use crate::domain::{
     Source, Spooled, Tie, Verdict, judge,
 };
 use crate::protocol::RunFilter;
-use crate::store::{Begun, Claim, Intent, Moment, Store};
+use crate::store::{Begun, Claim, LifecycleIntent, Moment, Store};
 
 const PLACE: &str = "model";
 const NAMES: [&str; 4] = ["plain", "pinned", "orphan", "foreign"];
@@ -273,7 +273,7 @@ impl World {
         if !is_due(&again, found) {
             return None;
         }
-        let intent = Intent {
+        let intent = LifecycleIntent {
             action: "reap".to_owned(),
             reason: "idle".to_owned(),
             by: here(),

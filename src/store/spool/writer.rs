@@ -13,7 +13,7 @@ use crate::domain::{ExecId, OutputChunk, Spooled, StreamKind};
 
 /// One piece of output and where it stands in its stream.
 #[derive(Debug)]
-struct Record {
+struct SpoolRecord {
     stream: StreamKind,
     position: u64,
     bytes: Bytes,
@@ -25,8 +25,8 @@ pub struct Writer {
     /// Bytes that still fit into the head.
     head_room: u64,
     tail_limit: u64,
-    head: Vec<Record>,
-    tail: VecDeque<Record>,
+    head: Vec<SpoolRecord>,
+    tail: VecDeque<SpoolRecord>,
     tail_bytes: u64,
     spooled: Spooled,
     /// Away while they are being written.
@@ -55,8 +55,8 @@ struct Files {
 #[derive(Debug)]
 pub struct Flush {
     files: Files,
-    head: Vec<Record>,
-    tail: VecDeque<Record>,
+    head: Vec<SpoolRecord>,
+    tail: VecDeque<SpoolRecord>,
 }
 
 /// What was written, on its way back.
@@ -91,7 +91,7 @@ impl Writer {
         let fits = length.min(self.head_room);
         self.head_room -= fits;
         let at = usize::try_from(fits).unwrap_or(usize::MAX);
-        let record = |bytes: Bytes, position| Record {
+        let record = |bytes: Bytes, position| SpoolRecord {
             stream: chunk.stream,
             position,
             bytes,
@@ -104,7 +104,7 @@ impl Writer {
         }
     }
 
-    fn put_tail(&mut self, record: Record) {
+    fn put_tail(&mut self, record: SpoolRecord) {
         self.tail_bytes += record.bytes.len() as u64;
         self.tail.push_back(record);
         while self.tail_bytes > self.tail_limit {
@@ -205,7 +205,7 @@ impl Files {
         }
     }
 
-    fn write_head(&mut self, records: &[Record]) -> io::Result<()> {
+    fn write_head(&mut self, records: &[SpoolRecord]) -> io::Result<()> {
         if records.is_empty() {
             return Ok(());
         }
@@ -218,7 +218,7 @@ impl Files {
         }
     }
 
-    fn write_tail(&mut self, records: &VecDeque<Record>) -> io::Result<()> {
+    fn write_tail(&mut self, records: &VecDeque<SpoolRecord>) -> io::Result<()> {
         for record in records {
             let length = record.bytes.len() as u64;
             let filled = self.newer.iter().sum::<u64>() + length;
@@ -283,7 +283,7 @@ fn create(dir: &Path, path: &Path) -> io::Result<File> {
     }
 }
 
-fn packed<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<u8> {
+fn packed<'a>(records: impl Iterator<Item = &'a SpoolRecord>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for record in records {
         bytes.reserve(RECORD_HEAD + record.bytes.len());

@@ -13,7 +13,7 @@ use super::events;
 use super::lines::show;
 use crate::app::AppState;
 use crate::app::geometry::layout::inspect_area;
-use crate::app::overlays::inspect::{Asked, InspectState, Tab};
+use crate::app::overlays::inspect::{InspectState, Lookup, Tab};
 use crate::domain::Phase;
 use crate::keymap::{Action, Context};
 use crate::text::safe_line;
@@ -66,7 +66,7 @@ fn tabs(chosen: Tab, theme: &Theme) -> Line<'static> {
 
 /// Makes lines of an answer, or says that it is awaited or why there is none.
 fn answer<T>(
-    asked: &Asked<T>,
+    asked: &Lookup<T>,
     theme: &Theme,
     lines: impl FnOnce(&T) -> Vec<Line<'static>>,
 ) -> Vec<Line<'static>> {

@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::text::Line;
 
 use super::lines::choose;
-use crate::app::overlays::snippets::{Entry, SnippetPanel};
+use crate::app::overlays::snippets::{SnippetEntry, SnippetPanel};
 use crate::text::safe_line;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::popup;
@@ -16,8 +16,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, theme: &Theme, panel: &SnippetPanel) {
     popup(frame, list_box.area, title, theme);
     choose(frame, &list_box, theme, |at| {
         let (words, role) = match panel.entries.get(at)? {
-            Entry::Own(name) => (format!(" {}", safe_line(name)), Role::Text),
-            Entry::Starter(language) => {
+            SnippetEntry::Own(name) => (format!(" {}", safe_line(name)), Role::Text),
+            SnippetEntry::Starter(language) => {
                 let words = format!(" first program in {}", safe_line(language.name()));
                 (words, Role::Muted)
             }

@@ -6,12 +6,12 @@ use crate::domain::SandboxRef;
 use crate::protocol::Analysis;
 
 /// What was asked about, so that it is not asked again.
-type Asked = (u64, Option<Language>, Option<SandboxRef>);
+type AnalysisKey = (u64, Option<Language>, Option<SandboxRef>);
 
 /// What is known of one buffer.
 #[derive(Debug, Default)]
 pub struct Known {
-    asked: Option<Asked>,
+    asked: Option<AnalysisKey>,
     /// The last answer; it may be about a text that has changed a moment ago.
     pub analysis: Analysis,
 }

@@ -36,7 +36,7 @@ impl EditorState {
         self.show_match(found)
     }
 
-    pub(super) fn next_match(&mut self, step: Step) -> Vec<Intent> {
+    pub(super) fn next_match(&mut self, step: SearchStep) -> Vec<Intent> {
         let last_search = self.last_search.clone();
         let text = &mut self.current_mut().text;
         if !text.is_searched() {
@@ -44,8 +44,8 @@ impl EditorState {
         }
         let from = text.selection().map_or_else(|| text.cursor(), |(s, _)| s);
         let found = match step {
-            Step::Ahead => ahead(text, from, false),
-            Step::Back => back(text, from),
+            SearchStep::Ahead => ahead(text, from, false),
+            SearchStep::Back => back(text, from),
         };
         self.show_match(found)
     }
@@ -100,7 +100,7 @@ impl EditorState {
 
 /// Which match comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum SearchStep {
     Ahead,
     Back,
 }

@@ -48,7 +48,7 @@ impl Change {
 }
 
 #[derive(Debug)]
-struct Step {
+struct UndoStep {
     state: u64,
     changes: Vec<Change>,
     bytes: usize,
@@ -57,8 +57,8 @@ struct Step {
 /// The steps done and undone.
 #[derive(Debug)]
 pub(super) struct History {
-    done: std::collections::VecDeque<Step>,
-    undone: Vec<Step>,
+    done: std::collections::VecDeque<UndoStep>,
+    undone: Vec<UndoStep>,
     /// The state before the first step that is still remembered.
     base: u64,
     latest: u64,
@@ -95,7 +95,7 @@ impl History {
             Some(step) if goes_on => step,
             other => {
                 self.done.extend(other);
-                Step {
+                UndoStep {
                     state: 0,
                     changes: Vec::new(),
                     bytes: 0,
@@ -154,7 +154,7 @@ impl History {
     }
 }
 
-impl Step {
+impl UndoStep {
     /// Adds a change; one within the rows of the last needs no memory of its own.
     fn add(&mut self, change: Change) {
         match self.changes.last_mut() {

@@ -30,7 +30,7 @@ use crate::app::{Intent, PromptKind, Tone};
 use crate::code::Languages;
 use crate::keymap::Action;
 use actions::{clean, motion};
-use find::{Step, ask_replacement};
+use find::{SearchStep, ask_replacement};
 
 /// The lines coloured before the pane was ever drawn.
 const FIRST_SCREEN: usize = 100;
@@ -192,8 +192,8 @@ impl EditorState {
             Action::Redo => self.walk(Text::redo, "redo"),
             Action::Find | Action::Filter => self.ask_find(),
             Action::Replace => self.ask_replace(),
-            Action::NextMatch => self.next_match(Step::Ahead),
-            Action::PreviousMatch => self.next_match(Step::Back),
+            Action::NextMatch => self.next_match(SearchStep::Ahead),
+            Action::PreviousMatch => self.next_match(SearchStep::Back),
             Action::Copy => self.copy(self.current().text.selected()),
             Action::CopyAll => self.copy(Some(self.current_text())),
             Action::Back => self.clear_marks(),

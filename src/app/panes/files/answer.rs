@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::ask::{Asked, say, shown, submit, work};
+use super::ask::{OpenQuestion, say, shown, submit, work};
 use super::host::base_name;
-use super::{FilesState, Place};
+use super::{FilesState, SandboxFolder};
 use crate::app::intent::{Expect, Intent, PromptKind, Tone};
 use crate::app::msg::{Download, Effect};
 use crate::domain::SandboxPath;
@@ -30,13 +30,13 @@ impl FilesState {
         outcome.unwrap_or_else(|sentence| vec![Intent::Toast(Tone::Bad, sentence)])
     }
 
-    fn asked_now(&self) -> Option<Asked> {
+    fn asked_now(&self) -> Option<OpenQuestion> {
         let place = self.place.clone()?;
         let targets = self.selected_path().into_iter().collect();
-        Some(Asked { place, targets })
+        Some(OpenQuestion { place, targets })
     }
 
-    fn new_file(&mut self, place: &Place, text: &str) -> Result<Vec<Intent>, String> {
+    fn new_file(&mut self, place: &SandboxFolder, text: &str) -> Result<Vec<Intent>, String> {
         if text.contains('/') {
             return Err("A file name holds no `/`; go to its folder first.".to_owned());
         }
@@ -54,7 +54,7 @@ impl FilesState {
         }])
     }
 
-    fn new_folder(&mut self, place: &Place, text: &str) -> Result<Vec<Intent>, String> {
+    fn new_folder(&mut self, place: &SandboxFolder, text: &str) -> Result<Vec<Intent>, String> {
         let path = new_path(text, &place.folder)?;
         if self.is_taken(place, &path) {
             return Err(format!("{} exists already.", shown(path.file_name())));
@@ -66,7 +66,7 @@ impl FilesState {
 
     fn rename(
         &mut self,
-        place: &Place,
+        place: &SandboxFolder,
         from: &SandboxPath,
         text: &str,
     ) -> Result<Vec<Intent>, String> {
@@ -82,7 +82,7 @@ impl FilesState {
         Ok(self.careful(place, &to, work(place, op, label)))
     }
 
-    fn upload(&mut self, place: &Place, text: &str) -> Result<Vec<Intent>, String> {
+    fn upload(&mut self, place: &SandboxFolder, text: &str) -> Result<Vec<Intent>, String> {
         let from = self.host.resolve(text)?;
         if let Some(intents) = self.upload_many(place, &from) {
             return Ok(intents);
@@ -93,7 +93,7 @@ impl FilesState {
         Ok(self.careful(place, &to, copy))
     }
 
-    fn download(&self, asked: &Asked, text: &str) -> Result<Vec<Intent>, String> {
+    fn download(&self, asked: &OpenQuestion, text: &str) -> Result<Vec<Intent>, String> {
         let download = Download {
             sandbox: asked.place.sandbox.clone(),
             targets: asked.targets.clone(),
@@ -104,7 +104,7 @@ impl FilesState {
     }
 
     /// Asks first when something of that name would be replaced.
-    fn careful(&mut self, place: &Place, to: &SandboxPath, intent: Intent) -> Vec<Intent> {
+    fn careful(&mut self, place: &SandboxFolder, to: &SandboxPath, intent: Intent) -> Vec<Intent> {
         if !self.is_taken(place, to) {
             self.want(to);
             return vec![intent];
@@ -118,7 +118,7 @@ impl FilesState {
     }
 
     /// Tells whether something of that path is in the folder on screen.
-    pub(super) fn is_taken(&self, place: &Place, path: &SandboxPath) -> bool {
+    pub(super) fn is_taken(&self, place: &SandboxFolder, path: &SandboxPath) -> bool {
         let now = self.place.as_ref();
         now.is_some_and(|now| {
             now.sandbox == place.sandbox && path.parent() == Some(now.folder.clone())
@@ -135,7 +135,7 @@ impl FilesState {
 }
 
 /// Asks for a copy of something of this machine.
-pub(super) fn copy_in(place: &Place, from: PathBuf, to: SandboxPath) -> Intent {
+pub(super) fn copy_in(place: &SandboxFolder, from: PathBuf, to: SandboxPath) -> Intent {
     let label = format!("copying in {}", shown(to.file_name()));
     let sandbox = place.sandbox.clone();
     let command = Command::CopyIn {

@@ -1,6 +1,6 @@
 //! What is asked before files are made, moved, copied or deleted.
 
-use super::{FilesState, Place, Shows};
+use super::{FilesState, SandboxFolder, Shows};
 use crate::app::intent::{Intent, Prompt, PromptKind, Tone};
 use crate::domain::{FileEntry, FileKind, SandboxPath};
 use crate::keymap::Action;
@@ -15,8 +15,8 @@ const LONGEST_NAME: usize = 80;
 
 /// What an open question is about.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
-    pub(super) place: Place,
+pub(super) struct OpenQuestion {
+    pub(super) place: SandboxFolder,
     pub(super) targets: Vec<SandboxPath>,
 }
 
@@ -91,7 +91,10 @@ impl FilesState {
         start: String,
         targets: Vec<SandboxPath>,
     ) -> Vec<Intent> {
-        self.asked = self.place.clone().map(|place| Asked { place, targets });
+        self.asked = self
+            .place
+            .clone()
+            .map(|place| OpenQuestion { place, targets });
         vec![Intent::Ask(Prompt { kind, label, start })]
     }
 
@@ -133,7 +136,7 @@ pub(super) fn submit(command: Command, label: String) -> Intent {
 }
 
 /// Asks for small work on files.
-pub(super) fn work(place: &Place, op: FileOp, label: String) -> Intent {
+pub(super) fn work(place: &SandboxFolder, op: FileOp, label: String) -> Intent {
     let sandbox = place.sandbox.clone();
     submit(Command::File { sandbox, op }, label)
 }
@@ -148,7 +151,7 @@ pub(super) fn shown(name: &[u8]) -> String {
     truncate(&safe_line(name), LONGEST_NAME).into_owned()
 }
 
-fn delete(place: &Place, path: &SandboxPath, entry: &FileEntry) -> Intent {
+fn delete(place: &SandboxFolder, path: &SandboxPath, entry: &FileEntry) -> Intent {
     let op = FileOp::Delete {
         path: path.clone(),
         recursive: entry.kind == FileKind::Directory,

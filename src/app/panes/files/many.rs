@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::ask::{say, shown};
-use super::{FilesState, Place};
+use super::{FilesState, SandboxFolder};
 use crate::app::intent::{Intent, Tone};
 use crate::app::msg::Effect;
 use crate::domain::glob;
@@ -12,14 +12,18 @@ use crate::text::safe_line;
 /// A pattern whose folder is being listed.
 #[derive(Debug, Clone)]
 pub(super) struct Wanted {
-    place: Place,
+    place: SandboxFolder,
     folder: PathBuf,
     pattern: String,
 }
 
 impl FilesState {
     /// Has the folder of a pattern listed; `None` if the path names one thing.
-    pub(super) fn upload_many(&mut self, place: &Place, path: &Path) -> Option<Vec<Intent>> {
+    pub(super) fn upload_many(
+        &mut self,
+        place: &SandboxFolder,
+        path: &Path,
+    ) -> Option<Vec<Intent>> {
         let pattern = path.file_name()?.to_str()?;
         if !pattern.contains(['*', '?']) {
             return None;

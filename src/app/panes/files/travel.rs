@@ -1,6 +1,6 @@
 //! Going from folder to folder, and what a listing brings.
 
-use super::{FilesState, Peek, Pending, Place, Shows};
+use super::{FilesState, Peek, Pending, SandboxFolder, Shows};
 use crate::app::geometry::cursor::ListCursor;
 use crate::app::intent::{FilesReply, Intent, ReplyTo, Tone};
 use crate::domain::{FileEntry, FileKind, SandboxPath, SandboxRef};
@@ -140,7 +140,7 @@ impl FilesState {
     }
 }
 
-fn edit_file(place: &Place, path: Option<SandboxPath>) -> Vec<Intent> {
+fn edit_file(place: &SandboxFolder, path: Option<SandboxPath>) -> Vec<Intent> {
     let sandbox = place.sandbox.clone();
     path.map(|path| vec![Intent::EditFile { sandbox, path }])
         .unwrap_or_default()

@@ -6,7 +6,7 @@ use std::io;
 use chrono::Utc;
 
 use super::super::cgroups::Cgroups;
-use super::super::record::Record;
+use super::super::record::SandboxRecord;
 use super::super::state_dir::{self, ScopeLock};
 use super::super::{keeper, unpacked};
 use super::{Lifecycle, failure};
@@ -42,7 +42,7 @@ impl Lifecycle {
     }
 
     /// Cleans up after one sandbox, if that is needed.
-    pub(super) fn clean_up_one(&self, record: &Record, _lock: &ScopeLock) {
+    pub(super) fn clean_up_one(&self, record: &SandboxRecord, _lock: &ScopeLock) {
         let folder = self.state_dir.folder(&record.id);
         if self.state_dir.is_new(&record.id) {
             let _ = keeper::end(&folder, &KeeperRequest::Kill);
@@ -61,7 +61,7 @@ impl Lifecycle {
     }
 
     /// Clears up after a keeper that was killed; its sandbox is stopped, with its workspace.
-    fn mark_dead(&self, record: &Record) {
+    fn mark_dead(&self, record: &SandboxRecord) {
         let folder = self.state_dir.folder(&record.id);
         Cgroups::of(&record.id).remove();
         let _ = fs::remove_file(folder.join(wire::KEEPER_SOCKET));
@@ -76,7 +76,7 @@ impl Lifecycle {
     }
 
     /// Removes all of a sandbox, whose keeper has ended.
-    pub(super) fn delete_files(&self, record: &Record) -> Result<()> {
+    pub(super) fn delete_files(&self, record: &SandboxRecord) -> Result<()> {
         let failed = |error: io::Error| failure(&format!("removing {}", record.asked.name), &error);
         Cgroups::of(&record.id).remove();
         match self.state_dir.mark_removed(&record.id) {

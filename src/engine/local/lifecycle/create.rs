@@ -8,9 +8,9 @@ use chrono::Utc;
 use super::super::cgroups::Cgroups;
 use super::super::hierarchies::Hierarchies;
 use super::super::image::ImageRoot;
-use super::super::index::Entry;
+use super::super::index::IndexEntry;
 use super::super::plan::{self, Parts};
-use super::super::record::{Record, Run, SpecRecord};
+use super::super::record::{Run, SandboxRecord, SpecRecord};
 use super::super::state_dir::{self, NEW, ScopeLock, WORKSPACE};
 use super::super::systemd_scope::{SystemdManager, SystemdScope};
 use super::super::{checks, doctor, keeper, limits, package_sets, unpacked, users};
@@ -25,7 +25,7 @@ impl Lifecycle {
         &self,
         spec: &SandboxSpec,
         notes: &Notes,
-    ) -> Result<Record> {
+    ) -> Result<SandboxRecord> {
         let found = ImageRoot::resolve(&spec.image)?;
         checks::check(spec)?;
         // Before the lock is taken, since it may take long.
@@ -42,7 +42,7 @@ impl Lifecycle {
         }
         let packages = spec.packages.as_ref();
         let packages = packages.map(|set| package_sets::files(&self.state_dir, &set.name));
-        let record = Record {
+        let record = SandboxRecord {
             id: state_dir::new_id(),
             created_at: Utc::now(),
             uid,
@@ -60,7 +60,7 @@ impl Lifecycle {
     }
 
     /// Tells whether a name is in use, and not by what a crash has left.
-    fn is_taken(&self, name: &str, others: &[Entry], lock: &ScopeLock) -> bool {
+    fn is_taken(&self, name: &str, others: &[IndexEntry], lock: &ScopeLock) -> bool {
         let same = others.iter().filter(|other| other.name == name);
         let mut records = same.filter_map(|other| self.state_dir.record(&other.id));
         records.any(|record| {
@@ -69,7 +69,12 @@ impl Lifecycle {
         })
     }
 
-    fn create_and_start(&self, record: &Record, image: &ImageRoot, lock: &ScopeLock) -> Result<()> {
+    fn create_and_start(
+        &self,
+        record: &SandboxRecord,
+        image: &ImageRoot,
+        lock: &ScopeLock,
+    ) -> Result<()> {
         let name = &record.asked.name;
         let failed = |error: io::Error| failure(&format!("creating {name}"), &error);
         let folder = self.state_dir.prepare_sandbox(record).map_err(failed)?;
@@ -87,7 +92,7 @@ impl Lifecycle {
     /// Starts the keeper of a sandbox and gives it its plan.
     pub(super) fn start_keeper(
         &self,
-        record: &Record,
+        record: &SandboxRecord,
         image: &ImageRoot,
         _lock: &ScopeLock,
     ) -> Result<()> {

@@ -9,7 +9,7 @@ mod create;
 use std::io;
 
 use super::journal::Journal;
-use super::record::{Record, Run};
+use super::record::{Run, SandboxRecord};
 use super::state_dir::{ScopeLock, StateDir, is_shortage};
 use super::{keeper, unpacked};
 use crate::domain::{EngineEventKind, Phase};
@@ -26,7 +26,7 @@ pub(super) struct Lifecycle {
 
 /// One of them, as it stands.
 pub(super) struct SandboxState {
-    pub(super) record: Record,
+    pub(super) record: SandboxRecord,
     pub(super) phase: Phase,
     pub(super) run: Option<Run>,
 }
@@ -99,7 +99,7 @@ impl Lifecycle {
         checked.map_err(|error| failure("reading the sandboxes", &error))
     }
 
-    fn state_of(&self, record: Record) -> Result<SandboxState> {
+    fn state_of(&self, record: SandboxRecord) -> Result<SandboxState> {
         let phase = self.phase(&record.id);
         let phase = phase.map_err(|error| failure("asking a sandbox how it is", &error))?;
         let run = self.state_dir.run(&record.id);
@@ -134,12 +134,12 @@ impl Lifecycle {
         Ok(())
     }
 
-    fn kill_and_delete(&self, record: &Record) -> Result<()> {
+    fn kill_and_delete(&self, record: &SandboxRecord) -> Result<()> {
         self.end_keeper(record, &KeeperRequest::Kill)?;
         self.delete_files(record)
     }
 
-    fn end_keeper(&self, record: &Record, how: &KeeperRequest) -> Result<()> {
+    fn end_keeper(&self, record: &SandboxRecord, how: &KeeperRequest) -> Result<()> {
         let ended = keeper::end(&self.state_dir.folder(&record.id), how);
         ended.map_err(|error| failure(&format!("ending {}", record.asked.name), &error))
     }
@@ -174,7 +174,7 @@ impl Lifecycle {
         }
     }
 
-    fn start(&self, record: &Record, phase: Phase) -> Result<()> {
+    fn start(&self, record: &SandboxRecord, phase: Phase) -> Result<()> {
         match phase {
             Phase::Running => return Ok(()),
             Phase::Paused => {
@@ -201,7 +201,7 @@ impl Lifecycle {
 
     fn stop(
         &self,
-        record: &Record,
+        record: &SandboxRecord,
         phase: Phase,
         how: &KeeperRequest,
         what: &EngineEventKind,
@@ -214,7 +214,7 @@ impl Lifecycle {
         Ok(())
     }
 
-    fn restart(&self, record: &Record, phase: Phase) -> Result<()> {
+    fn restart(&self, record: &SandboxRecord, phase: Phase) -> Result<()> {
         self.stop(
             record,
             phase,
@@ -227,7 +227,7 @@ impl Lifecycle {
         Ok(())
     }
 
-    fn set_paused(&self, record: &Record, phase: Phase, wanted: Phase) -> Result<()> {
+    fn set_paused(&self, record: &SandboxRecord, phase: Phase, wanted: Phase) -> Result<()> {
         let (request, verb, what) = match wanted {
             Phase::Paused => (KeeperRequest::Pause, "pausing", EngineEventKind::Paused),
             _ => (KeeperRequest::Resume, "resuming", EngineEventKind::Resumed),
@@ -264,7 +264,7 @@ impl Lifecycle {
         Ok(())
     }
 
-    fn remove(&self, record: &Record, phase: Phase, force: bool) -> Result<()> {
+    fn remove(&self, record: &SandboxRecord, phase: Phase, force: bool) -> Result<()> {
         if phase.is_live() && !force {
             return Err(conflict(
                 format!("removing: it is {phase}"),
